@@ -1,0 +1,30 @@
+// What one GPU must hold, by component.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/graph/graph.hpp"
+#include "sim/graph/model_config.hpp"
+#include "sim/graph/plan.hpp"
+
+namespace tessera {
+
+struct MemoryComponent {
+  std::string name;  // weights, gradients, optimizer, activations, buffers, context
+  Bytes size;
+  std::string formula;  // in words, for the report
+};
+
+struct MemoryFootprint {
+  std::vector<MemoryComponent> components;
+  [[nodiscard]] Bytes total() const;
+};
+
+/// Peak per GPU under `spec`. Activations after Korthikanti et al. (arXiv 2205.05198, equations 1-2; flash attention
+/// keeps no score matrix). Not modelled: fragmentation, liveness inside a layer, offload.
+MemoryFootprint memory_footprint(const ModelConfig& config, const BuildOptions& options, const Graph& graph,
+                                 const ParallelSpec& spec);
+
+}  // namespace tessera

@@ -1,0 +1,11 @@
+// Where the project's data files are: beside the sources, or where TESSERA_HOME points.
+#pragma once
+
+#include <filesystem>
+
+namespace tessera {
+
+/// The folder that holds platforms/, scenarios/ and calibration/weights/.
+std::filesystem::path home();
+
+}  // namespace tessera

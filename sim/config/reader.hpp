@@ -1,0 +1,78 @@
+// Fills structs from a Node and collects every mistake; the same `describe` prints the reference.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "sim/base/dtype.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/units.hpp"
+#include "sim/config/node.hpp"
+
+namespace tessera {
+
+/// One line of the scenario reference.
+struct ReferenceRow {
+  std::string path, type, unit, default_text, meaning;
+  bool required = false;
+};
+
+/// Walks one map of a document. For every struct there is one `void describe(Reader&, T&)`, found by ADL,
+/// which calls `required` and `optional` per key; an unknown or repeated key is a mistake.
+///
+///   void describe(Reader& r, LinkSpec& s) {
+///     r.required("bandwidth", s.bandwidth, "one direction, payload");
+///     r.optional("latency", s.latency, "one hop");
+///   }
+///
+/// Supported T: bool, int, int64_t, double, std::string, Dtype, every Quantity (a unit is demanded: "450 GB/s"),
+/// std::optional<T>, std::vector<T>, std::vector<std::pair<std::string, T>> (a map, in order),
+/// enums that have `enum_names(E)`, and structs with a `describe`.
+class Reader {
+ public:
+  template <class T>
+  void required(std::string_view key, T& out, std::string_view meaning);
+  template <class T>
+  void optional(std::string_view key, T& out, std::string_view meaning);  // `out` holds the default
+
+  /// Reports a mistake at `key`'s value (or at the map where `key` is missing or empty).
+  void error(std::string_view key, std::string message);
+  /// True if the map has the key (false while printing the reference).
+  [[nodiscard]] bool has(std::string_view key) const;
+  /// Accept and ignore all keys not asked for (HF config.json carries many that do not concern us).
+  void allow_unknown();
+
+  // --- below: the machinery ---
+  struct Sink {  // shared by the readers of one document
+    std::string file;
+    std::vector<Diagnostic> errors;
+    std::vector<ReferenceRow>* reference = nullptr;
+  };
+  Reader(Sink& sink, const Node* map, std::string path);
+  /// Reports keys of the map that nobody asked for.
+  void finish();
+
+ private:
+  template <class T>
+  friend struct Field;
+  Sink& sink_;
+  const Node* map_;  // null while printing the reference
+  std::string path_;
+  std::vector<std::string> known_;
+  bool allow_unknown_ = false;
+};
+
+/// Reads `T` from a document; throws InputError with all mistakes.
+template <class T>
+T read(const Document& document);
+
+/// The reference of `T`: one row per key, nested keys by path.
+template <class T>
+std::vector<ReferenceRow> reference();
+
+}  // namespace tessera

@@ -1,0 +1,43 @@
+// The one impure step: runs a plan on a cluster in SimGrid and says what happened.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "models/kernel_cost.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/graph/plan.hpp"
+#include "sim/place/policy.hpp"
+#include "sim/trace/trace.hpp"
+
+namespace tessera {
+
+/// kernel: whole kernels (and runs of them) are one activity while nothing else can touch the GPU. wave: every cohort
+/// of blocks is its own. automatic: kernel wherever it gives the same answer.
+enum class Fidelity : std::uint8_t { automatic, kernel, wave };
+enum class Fold : std::uint8_t { off, on };
+
+struct SimulationOptions {
+  Fidelity fidelity = Fidelity::automatic;
+  Fold fold = Fold::on;
+  std::string dispatch = "streams";
+  bool cuda_graph = false;  // no host launches
+  bool record_spans = true;
+};
+
+struct SimulationInput {
+  const ClusterSpec& cluster;
+  const Plan& plan;
+  const CostTable& costs;  // parallel to plan.kernels
+  const Placement& placement;
+  SimulationOptions options;
+};
+
+/// Once per process (SimGrid keeps its clock). Deadlock, an exception in an actor and a task that never ran are
+/// RunError.
+Trace simulate(const SimulationInput& input);
+
+/// `simulate` in a process of its own.
+Trace simulate_isolated(const SimulationInput& input);
+
+}  // namespace tessera

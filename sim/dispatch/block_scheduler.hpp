@@ -1,0 +1,41 @@
+// The hardware's block scheduler as a value: which SM gets which block when. No clock, no SimGrid.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "models/kernel_cost.hpp"
+#include "sim/cluster/gpu.hpp"
+
+namespace tessera {
+
+/// What one SM offers.
+struct SmLimits {
+  int threads = 2048;
+  int blocks = 32;
+  double registers = 65536;  // 32-bit registers
+  Bytes shared_memory;
+};
+SmLimits sm_limits(const GpuSpec& gpu);
+
+/// Blocks of this footprint that one SM holds at once; 0: not even one.
+int occupancy(const SmLimits& limits, const BlockFootprint& footprint);
+
+/// Free resources of every SM. A block goes to the least loaded SM (by threads) that has room, lowest index first
+/// (papers: Amert et al. RTSS 2017; Olmedo et al. RTAS 2020).
+class SmPool {
+ public:
+  SmPool(int sms, const SmLimits& limits);
+
+  /// Places up to `blocks` blocks; returns how many went to which SM (sm, count), in placement order merged per SM.
+  struct Placed {
+    std::int32_t sm, count;
+  };
+  std::vector<Placed> place(const BlockFootprint& footprint, std::int64_t blocks);
+  void release(const BlockFootprint& footprint, const std::vector<Placed>& placed);
+  /// True if nothing runs anywhere.
+  [[nodiscard]] bool empty() const;
+};
+
+}  // namespace tessera

@@ -1,0 +1,120 @@
+// One device kernel call by its shape: what the latency model prices and the event loop runs.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "sim/base/dtype.hpp"
+#include "sim/base/units.hpp"
+
+namespace tessera {
+
+/// Operators by the names of the `validate` contract, then those that only models contain.
+enum class Op : std::uint8_t {
+  gemm,
+  linear,
+  bmm,
+  add,
+  mul,
+  div,
+  pow,
+  addu,
+  mulu,
+  divu,
+  powu,
+  relu,
+  gelu,
+  silu,
+  tanh,
+  softmax,
+  layernorm,
+  rmsnorm,
+  embedding,
+  conv2d,
+  conv2d_dgrad,
+  conv2d_wgrad,
+  attention_prefill,
+  attention_decode,
+  moe,
+  // only inside models:
+  attention_backward,
+  softmax_backward,
+  layernorm_backward,
+  rmsnorm_backward,
+  embedding_backward,
+  memory,     // moves bytes: dropout, where, copies, cross entropy, fused elementwise
+  optimizer,  // one Adam step over h elements
+};
+inline constexpr int kOpCount = static_cast<int>(Op::optimizer) + 1;
+
+std::string_view to_string(Op op);
+std::optional<Op> parse_op(std::string_view name);
+
+/// How the operands lie, in BLAS letters: forward linear is tn, its input gradient nn, its weight gradient nt.
+enum class GemmLayout : std::uint8_t { nn, tn, nt };
+
+/// C[batch][m,n] = A[m,k] B[k,n].
+struct GemmShape {
+  std::int64_t batch = 1, m = 0, n = 0, k = 0;
+  GemmLayout layout = GemmLayout::tn;
+  bool bias = false;
+  friend bool operator==(const GemmShape&, const GemmShape&) = default;
+};
+/// Elementwise, softmax, norms, embedding (rows look-ups of h), optimizer (1 x h elements).
+struct VectorShape {
+  std::int64_t rows = 0, h = 0;
+  friend bool operator==(const VectorShape&, const VectorShape&) = default;
+};
+struct ConvShape {
+  std::int64_t batch = 0, c_in = 0, c_out = 0, kernel = 0, image = 0, stride = 1, pad = 0;
+  friend bool operator==(const ConvShape&, const ConvShape&) = default;
+};
+/// kv_len includes the new tokens in prefill and counts the cached ones in decode.
+struct AttentionShape {
+  std::int64_t batch = 0, q_len = 0, kv_len = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  bool causal = true;
+  friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
+};
+struct MoeShape {
+  std::int64_t tokens = 0, hidden = 0, inter = 0, topk = 0, experts = 0;
+  bool gated = true;
+  friend bool operator==(const MoeShape&, const MoeShape&) = default;
+};
+struct MemoryShape {
+  Bytes read, written;
+  friend bool operator==(const MemoryShape&, const MemoryShape&) = default;
+};
+
+using Shape = std::variant<GemmShape, VectorShape, ConvShape, AttentionShape, MoeShape, MemoryShape>;
+
+struct Kernel {
+  Op op = Op::memory;
+  Dtype dtype = Dtype::fp32;
+  Shape shape;
+  friend bool operator==(const Kernel&, const Kernel&) = default;
+};
+
+struct KernelHash {
+  std::size_t operator()(const Kernel& kernel) const noexcept;
+};
+
+/// Useful arithmetic, a multiply-add counting 2; causal attention counts only the unmasked half.
+Flops flops(const Kernel& kernel);
+
+/// Compulsory traffic: every operand read once, every result written once.
+struct Traffic {
+  Bytes read, written;
+  [[nodiscard]] Bytes total() const { return read + written; }
+};
+Traffic traffic(const Kernel& kernel);
+
+/// "linear bf16 m=4096 n=11008 k=4096".
+std::string describe_kernel(const Kernel& kernel);
+
+/// The mistake in a shape (non-positive dimension, heads not a multiple of kv_heads, shape of another op), if any.
+std::optional<std::string> shape_error(const Kernel& kernel);
+
+}  // namespace tessera

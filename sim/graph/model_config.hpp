@@ -1,0 +1,64 @@
+// A transformer by its architecture's numbers, as read from a Hugging Face config.json.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "sim/base/dtype.hpp"
+#include "sim/config/node.hpp"
+#include "sim/graph/graph.hpp"
+
+namespace tessera {
+
+enum class Activation : std::uint8_t { relu, gelu, gelu_new, silu };
+enum class Norm : std::uint8_t { layernorm, rmsnorm };
+
+/// Decoder-only, encoder-only and encoder-decoder transformers, dense or mixture of experts.
+struct ModelConfig {
+  std::string name;          // file stem or built-in name
+  std::string architecture;  // HF model_type: gpt2, gpt_neox, opt, bert, llama, mistral, qwen2, qwen3, mixtral,
+                             // switch_transformers
+  std::int64_t layers = 0, decoder_layers = 0;  // decoder_layers > 0: encoder-decoder
+  std::int64_t hidden = 0, ffn = 0, heads = 0, kv_heads = 0, head_dim = 0, vocab = 0;
+  std::int64_t positions = 0;    // learned position embeddings; 0: rotary or relative
+  std::int64_t token_types = 0;  // bert
+  std::int64_t experts = 0, experts_per_token = 0, expert_ffn = 0,
+               expert_step = 0;  // every expert_step-th layer is sparse
+  Activation activation = Activation::gelu;
+  Norm norm = Norm::layernorm;
+  bool gated_ffn = false, attention_bias = false, qkv_bias = false, ffn_bias = false;
+  bool tied_embeddings = false, parallel_residual = false, pooler = false, causal = true, qk_norm = false;
+};
+
+/// Reads a config.json (nested, null and extra keys as published files have them). An unknown architecture or a
+/// missing or contradictory field throws InputError naming the field.
+ModelConfig read_model_config(const std::filesystem::path& path);
+ModelConfig read_model_config(const Document& document, std::string name);
+
+/// Built-in names (stems of scenarios/models/*.json), sorted.
+std::vector<std::string> builtin_models();
+/// `model` is a built-in name (case and punctuation ignored) or a path ending in .json.
+/// Unknown: InputError with the nearest name.
+ModelConfig find_model(std::string_view model);
+
+enum class Mode : std::uint8_t { inference, training };
+enum class AttentionKind : std::uint8_t { eager, flash };
+enum class OptimizerKind : std::uint8_t { none, adam };
+
+struct BuildOptions {
+  Mode mode = Mode::inference;
+  std::int64_t batch = 1;     // of one micro-batch
+  std::int64_t sequence = 0;  // tokens per sample
+  Dtype dtype = Dtype::fp32;
+  AttentionKind attention = AttentionKind::eager;
+  OptimizerKind optimizer = OptimizerKind::none;
+  bool accumulate = true;  // training: add each gradient into the accumulated one
+  bool fused = false;      // elementwise chains fused into one kernel (torch.compile-like)
+};
+
+/// Training: forward, backward with separate input- and weight-gradient GEMMs, accumulation, optimizer on request.
+Graph build_graph(const ModelConfig& config, const BuildOptions& options);
+
+}  // namespace tessera
