@@ -1,0 +1,45 @@
+// One run from its description to its summary: graph, plan, costs, memory check, placement, simulation.
+#pragma once
+
+#include <string>
+
+#include "models/kernel_cost.hpp"
+#include "models/latency_model.hpp"
+#include "models/memory_footprint.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/des/simulate.hpp"
+#include "sim/graph/model_config.hpp"
+#include "sim/graph/plan.hpp"
+#include "sim/report/summary.hpp"
+#include "sim/trace/trace.hpp"
+
+namespace tessera {
+
+/// Everything about one run, with every name resolved.
+struct RunSpec {
+  std::string scenario, name;
+  ModelConfig model;
+  BuildOptions build;  // of one micro-batch of one replica
+  ParallelSpec parallel;
+  ClusterSpec cluster;  // its GPUs beyond the world size stay idle
+  std::string placement = "packed";
+  SimulationOptions simulation;
+  PredictContext context;
+  bool check_memory = true;  // refuse what does not fit
+};
+
+/// What a run gives; `plan` and `costs` explain the trace's tasks.
+struct RunResult {
+  Summary summary;
+  Plan plan;
+  CostTable costs;
+  Trace trace;
+};
+
+/// RunError when it cannot be done: does not fit (with the table of components), a dtype the GPU lacks, a deadlock.
+RunResult run(const RunSpec& spec, const LatencyModel& latency);
+
+/// The message of a model that does not fit: per component, by how much, and what would make it fit. Empty: it fits.
+std::string memory_complaint(const RunSpec& spec, const MemoryFootprint& footprint);
+
+}  // namespace tessera

@@ -1,0 +1,82 @@
+// A scenario file: the runs that a user asks for. Reading it finds every mistake before anything runs.
+#pragma once
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/app/run.hpp"
+#include "sim/base/dtype.hpp"
+#include "sim/base/units.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/des/simulate.hpp"
+#include "sim/graph/model_config.hpp"
+
+namespace tessera {
+
+enum class Recompute : std::uint8_t { none, selective, full };
+
+/// What is computed.
+struct WorkloadSection {
+  std::string model;
+  Mode mode = Mode::inference;
+  Dtype dtype = Dtype::bf16;
+  std::int64_t sequence = 0;
+  std::optional<std::int64_t> batch, global_batch, micro_batch;
+  AttentionKind attention = AttentionKind::flash;
+  Recompute recompute = Recompute::none;
+  std::optional<OptimizerKind> optimizer;
+  bool fused = false, cuda_graph = false;
+};
+
+/// How it is spread over the GPUs.
+struct ParallelSection {
+  int tp = 1;
+  std::optional<int> dp;
+  Bytes bucket = ParallelSpec{}.bucket;
+};
+
+/// One run of a scenario.
+struct RunSection {
+  std::string name;
+  WorkloadSection workload;
+  std::optional<std::string> gpu, cluster;
+  std::optional<int> nodes, gpus;
+  ParallelSection parallel;
+  std::string placement = "packed", dispatch = "streams", serving = "static";
+};
+
+struct Scenario {
+  std::string name;
+  std::int64_t seed = 1;
+  Fidelity fidelity = Fidelity::automatic;
+  Fold fold = Fold::on;
+  std::string latency_model = "tile";
+  std::vector<RunSection> runs;
+};
+
+void describe(Reader& r, WorkloadSection& s);
+void describe(Reader& r, ParallelSection& s);
+void describe(Reader& r, RunSection& s);
+void describe(Reader& r, Scenario& s);
+
+/// A scenario and the document that it came from, after `--set` and with paths resolved against its folder.
+struct ScenarioFile {
+  std::filesystem::path path;
+  Document document;
+  Scenario scenario;
+};
+
+/// Reads and checks a scenario; `settings` are "path=value". InputError with all mistakes.
+ScenarioFile read_scenario(const std::filesystem::path& path, std::span<const std::string> settings = {});
+
+/// A run with its model and platform loaded.
+RunSpec resolve(const Scenario& scenario, const RunSection& section);
+
+/// The table of every key, generated from `describe`, in Markdown.
+std::string scenario_reference();
+
+}  // namespace tessera
