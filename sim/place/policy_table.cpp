@@ -23,8 +23,9 @@ std::unique_ptr<PlacementPolicy> make_placement_policy(std::string_view name) {
     if (entry.name == name) return entry.make();
     names.emplace_back(entry.name);
   }
-  throw InputError({.message = fmt::format("unknown placement policy '{}'{}; there are {}", name,
-                                           did_you_mean(name, names), fmt::join(names, ", "))});
+  throw InputError(Diagnostic{"", 0, 0,
+                              fmt::format("unknown placement policy '{}'{}; there are {}", name,
+                                          did_you_mean(name, names), fmt::join(names, ", "))});
 }
 
 }  // namespace tessera

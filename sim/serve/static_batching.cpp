@@ -43,8 +43,9 @@ std::unique_ptr<ServingPolicy> make_serving_policy(std::string_view name) {
     if (entry.name == name) return entry.make();
     names.emplace_back(entry.name);
   }
-  throw InputError({.message = fmt::format("unknown serving policy '{}'{}; there are {}", name,
-                                           did_you_mean(name, names), fmt::join(names, ", "))});
+  throw InputError(Diagnostic{"", 0, 0,
+                              fmt::format("unknown serving policy '{}'{}; there are {}", name,
+                                          did_you_mean(name, names), fmt::join(names, ", "))});
 }
 
 }  // namespace tessera
