@@ -1,0 +1,19 @@
+#include "sim/base/estimate.hpp"
+
+namespace tessera {
+
+std::string_view to_string(Provenance provenance) {
+  switch (provenance) {
+    case Provenance::measured:
+      return "measured";
+    case Provenance::fitted:
+      return "fitted";
+    case Provenance::closed_form:
+      return "closed form";
+    case Provenance::extrapolated:
+      return "extrapolated";
+  }
+  return "unknown";
+}
+
+}  // namespace tessera

@@ -1,0 +1,84 @@
+#include "sim/base/text.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace tessera {
+
+namespace {
+
+/// Levenshtein's distance: insertions, deletions and substitutions.
+std::size_t edit_distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0]++;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
+    }
+  }
+  return row.back();
+}
+
+/// Similar: at most two in five letters differ, or one name is a part of the other.
+bool similar(std::string_view a, std::string_view b, std::size_t distance) {
+  const bool few_changes = distance * 5 <= std::max(a.size(), b.size()) * 2;
+  const bool part =
+      std::min(a.size(), b.size()) >= 2 && (a.find(b) != std::string_view::npos || b.find(a) != std::string_view::npos);
+  return few_changes || part || (distance == 1 && a.size() <= 2);
+}
+
+}  // namespace
+
+std::string normalise(std::string_view name) {
+  std::string result;
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) result += static_cast<char>(std::tolower(byte));
+  }
+  return result;
+}
+
+std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> candidates) {
+  const std::string wanted = normalise(name);
+  std::optional<std::string> best;
+  std::size_t best_distance = 0;
+  if (wanted.empty()) return best;
+  for (const std::string& candidate : candidates) {
+    const std::string offered = normalise(candidate);
+    const std::size_t distance = edit_distance(wanted, offered);
+    if (similar(wanted, offered, distance) && (!best || distance < best_distance)) {
+      best = candidate;
+      best_distance = distance;
+    }
+  }
+  return best;
+}
+
+std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
+  const std::optional<std::string> near = nearest_name(name, candidates);
+  return near ? "; did you mean '" + *near + "'?" : "";
+}
+
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  std::size_t begin = 0;
+  for (std::size_t end = text.find(separator); end != std::string_view::npos; end = text.find(separator, begin)) {
+    parts.emplace_back(text.substr(begin, end - begin));
+    begin = end + 1;
+  }
+  parts.emplace_back(text.substr(begin));
+  return parts;
+}
+
+std::string_view trim(std::string_view text) {
+  constexpr std::string_view kSpace = " \t\r\n\f\v";
+  const std::size_t begin = text.find_first_not_of(kSpace);
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(kSpace) - begin + 1);
+}
+
+}  // namespace tessera
