@@ -1,0 +1,61 @@
+#include <cstdint>
+
+#include <fmt/format.h>
+
+#include "sim/base/file.hpp"
+#include "sim/base/text.hpp"
+#include "sim/config/gzip.hpp"
+#include "sim/report/outputs.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t kGzipAbove = 20'000'000;
+
+Json as_object(const std::vector<std::pair<std::string, std::string>>& pairs) {
+  Json object = Json::object();
+  for (const auto& [key, value] : pairs) object[key] = value;
+  return object;
+}
+
+}  // namespace
+
+std::string content_hash(std::string_view content) {
+  std::uint64_t hash = 0xcbf29ce484222325;  // FNV-1a: offset basis and prime of 64 bits
+  for (const char c : content) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3;
+  return fmt::format("{:016x}", hash);
+}
+
+std::vector<std::pair<std::string, std::string>> program_versions() {
+  std::vector<std::pair<std::string, std::string>> versions;
+  for (const std::string& item : split(TESSERA_VERSIONS, ',')) {
+    const auto parts = split(item, ' ');
+    versions.emplace_back(parts.front(), parts.back());
+  }
+  return versions;
+}
+
+Json manifest_json(const Manifest& manifest) {
+  return Json(Json::Object{{"schema_version", kSchemaVersion},
+                           {"scenario", manifest.scenario},
+                           {"run", manifest.run},
+                           {"seed", manifest.seed},
+                           {"versions", as_object(program_versions())},
+                           {"inputs_fnv1a64", as_object(manifest.inputs)},
+                           {"resolved_scenario", manifest.resolved}});
+}
+
+std::vector<std::string> write_outputs(const std::filesystem::path& folder, const Summary& summary, const Plan& plan,
+                                       const CostTable& costs, const Trace& trace, const Manifest& manifest) {
+  const std::string timeline = chrome_trace(trace, plan);
+  const bool pack = timeline.size() > kGzipAbove;
+  const std::string timeline_name = pack ? "trace.json.gz" : "trace.json";
+  std::filesystem::remove(folder / (pack ? "trace.json" : "trace.json.gz"));  // of an earlier, other run
+  write_file(folder / "summary.json", summary_json(summary).dump() + "\n");
+  write_file(folder / "ops.csv", ops_csv(plan, costs));
+  write_file(folder / timeline_name, pack ? gzip(timeline) : timeline);
+  write_file(folder / "manifest.json", manifest_json(manifest).dump() + "\n");
+  return {"summary.json", "ops.csv", timeline_name, "manifest.json"};
+}
+
+}  // namespace tessera

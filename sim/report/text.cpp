@@ -1,0 +1,133 @@
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "sim/base/text.hpp"
+#include "sim/report/outputs.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr int kOperatorsShown = 5;
+constexpr int kBarWidth = 40;
+
+/// 12345678 -> "12,345,678".
+std::string grouped(double value) {
+  std::string digits = fmt::format("{:.0f}", value);
+  for (auto i = static_cast<int>(digits.size()) - 3; i > 0; i -= 3) digits.insert(static_cast<std::size_t>(i), 1, ',');
+  return digits;
+}
+
+/// One decimal where there are few digits before it.
+std::string amount(double value) {
+  return std::abs(value) < 100 ? fmt::format("{:.1f}", value) : grouped(value);
+}
+
+std::string percent(double ratio) {
+  return fmt::format("{:.1f} %", 100 * ratio);
+}
+
+class Lines {
+ public:
+  template <class... Args>
+  void add(fmt::format_string<Args...> text, Args&&... args) {
+    fmt::format_to(std::back_inserter(text_), text, std::forward<Args>(args)...);
+    while (!text_.empty() && text_.back() == ' ') text_.pop_back();
+    text_ += '\n';
+  }
+  void title(std::string_view text) { add("\n{}", text); }
+  std::string take() { return std::move(text_); }
+
+ private:
+  std::string text_;
+};
+
+void add_heading(Lines& out, const Summary& s) {
+  out.add("{} / {}", s.scenario, s.run);
+  out.add("  {} {}, {}, {} x {} tokens {}", s.model, s.training ? "training" : "prefill", to_string(s.dtype),
+          s.samples_per_step, s.sequence, s.training ? "a step" : "a batch");
+  out.add("  {} x {}{}; tensor parallel {} x data parallel {}; {} micro-batch{} of {} per replica", s.gpus, s.gpu,
+          s.platform == s.gpu ? "" : " in " + s.platform, s.parallel.tp, s.parallel.dp, s.parallel.micro_batches,
+          s.parallel.micro_batches == 1 ? "" : "es", s.samples_per_step / (s.parallel.micro_batches * s.parallel.dp));
+}
+
+void add_results(Lines& out, const Summary& s) {
+  const auto row = [&out](std::string_view name, const std::string& p50, const std::string& p10, const std::string& p90,
+                          std::string_view from) {
+    out.add("  {:<18}{:>14}   {:>12} - {:<14}{}", name, p50, p10, p90, from);
+  };
+  const auto numbers = [&row](std::string_view name, const Estimate<double>& e, std::string_view from) {
+    row(name, amount(e.p50), amount(e.p10), amount(e.p90), from);
+  };
+  const auto from = to_string(s.provenance);
+  out.add("\n  {:<18}{:>14}   {:>12}   {:<14}{}", "", "p50", "p10", "p90", "from");
+  row(s.training ? "step time" : "prefill time", format(s.step_time.p50), format(s.step_time.p10),
+      format(s.step_time.p90), from);
+  numbers("tokens/s", s.tokens_per_second, from);
+  numbers("tokens/s/GPU", s.tokens_per_second_per_gpu, from);
+  row("MFU", percent(s.mfu_ratio.p50), percent(s.mfu_ratio.p10), percent(s.mfu_ratio.p90), from);
+  const auto& energy = s.energy.total;
+  row("energy", format(energy.p50), format(energy.p10), format(energy.p90), "closed_form");
+  const auto per_token = [&](Joules j) { return format(j / static_cast<double>(s.tokens_per_step)); };
+  row("energy/token", per_token(energy.p50), per_token(energy.p10), per_token(energy.p90), "closed_form");
+  out.add("  MFU counts {} a {} against {} x {} ({} dense):", format(s.model_flops), s.training ? "step" : "batch",
+          s.gpus, format(s.peak), to_string(s.dtype));
+  out.add("  {}", flop_convention(s.training));
+  if (s.extrapolated_ratio > 0.0005)
+    out.add("  {} of the compute time lies outside what the latency model was fitted on: trust it less",
+            percent(s.extrapolated_ratio));
+}
+
+void add_time_split(Lines& out, const Summary& s) {
+  out.title("Where the time goes, on the busiest GPU");
+  const auto row = [&](std::string_view name, Seconds time) {
+    const double ratio = time / s.step_time.p50;
+    out.add("  {:<22}{:>10}{:>10}   {}", name, format(time), percent(ratio),
+            std::string(static_cast<std::size_t>(std::lround(ratio * kBarWidth)), '#'));
+  };
+  row("compute", s.compute);
+  row("exposed communication", s.exposed_communication);
+  row("idle", s.idle);
+}
+
+void add_operators(Lines& out, const Summary& s) {
+  const auto shown = std::min<std::size_t>(kOperatorsShown, s.operators.size());
+  out.title(fmt::format("The {} operators that cost most, per GPU", shown));
+  out.add("  {:<30}{:>8}{:>11}{:>24}{:>9}   {}", "", "calls", "p50", "p10 - p90", "of step", "from");
+  for (std::size_t i = 0; i < shown; ++i) {
+    const OperatorShare& op = s.operators[i];
+    out.add("  {:<30}{:>8}{:>11}{:>24}{:>9}   {}", op.name.substr(0, 29), grouped(static_cast<double>(op.calls)),
+            format(op.time.p50), format(op.time.p10) + " - " + format(op.time.p90), percent(op.share_ratio),
+            to_string(op.provenance));
+  }
+}
+
+void add_memory(Lines& out, const Summary& s) {
+  const Bytes total = s.memory.total();
+  out.title(fmt::format("Memory per GPU: {} of {} ({})", format(total), format(s.memory_capacity),
+                        percent(total / s.memory_capacity)));
+  for (const MemoryComponent& c : s.memory.components)
+    if (c.size > Bytes()) out.add("  {:<16}{:>10}   {}", c.name, format(c.size), c.formula.substr(0, 68));
+}
+
+}  // namespace
+
+std::string text_report(const Summary& s) {
+  Lines out;
+  add_heading(out, s);
+  add_results(out, s);
+  add_time_split(out, s);
+  add_operators(out, s);
+  add_memory(out, s);
+  out.title(s.busiest_link.empty() ? "Busiest link: none, nothing leaves the GPU"
+                                   : fmt::format("Busiest link: {}, carrying {} of what it could", s.busiest_link,
+                                                 percent(s.busiest_link_ratio)));
+  out.add("Energy: kernels {}, idle GPUs {}, hosts {}; {} a GPU on average", format(s.energy.kernels),
+          format(s.energy.idle_gpus), format(s.energy.hosts),
+          format((s.energy.kernels + s.energy.idle_gpus) / s.gpus / s.step_time.p50));
+  return out.take();
+}
+
+}  // namespace tessera
