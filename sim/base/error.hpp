@@ -10,10 +10,10 @@ namespace tessera {
 
 /// One mistake in a user's file or flag. `line` and `column` count from 1; 0 means not known.
 struct Diagnostic {
-  std::string file;
+  std::string file{};
   int line = 0;
   int column = 0;
-  std::string message;  // what was found, what was expected, the nearest valid name
+  std::string message{};  // what was found, what was expected, the nearest valid name
 };
 
 /// "file:line:col: error: message", leaving out what is not known.

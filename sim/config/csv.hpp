@@ -34,9 +34,14 @@ class CsvTable {
   /// A mistake in a cell, ready to collect or throw.
   [[nodiscard]] Diagnostic at(std::size_t row, std::size_t column, std::string message) const;
 
+  CsvTable(CsvTable&&) = default;  // not copied: the cells point into the buffer
+  CsvTable& operator=(CsvTable&&) = default;
+
  private:
+  CsvTable() = default;
+
   std::string file_;
-  std::string buffer_;
+  std::vector<char> buffer_;
   std::vector<std::string> columns_;
   std::vector<std::string_view> cells_;
   std::vector<int> lines_;

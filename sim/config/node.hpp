@@ -13,11 +13,13 @@ namespace tessera {
 struct Node {
   enum class Kind { null, scalar, sequence, map };
   Kind kind = Kind::null;
-  std::string scalar;
-  bool quoted = false;                               // "12" is text, 12 is a number
-  std::vector<Node> items;                           // sequence
-  std::vector<std::pair<std::string, Node>> fields;  // map
-  int line = 0, column = 0;                          // of the value, from 1
+  std::string scalar{};
+  bool quoted = false;                                 // "12" is text, 12 is a number
+  std::vector<Node> items{};                           // sequence
+  std::vector<std::pair<std::string, Node>> fields{};  // map
+  int line = 0, column = 0;                            // of the value, from 1
+  int key_line = 0, key_column = 0;                    // of its key, where it is a field
+  std::string origin{};                                // where it comes from, if not the document's file
 
   [[nodiscard]] const Node* find(std::string_view key) const;
 };

@@ -1,17 +1,11 @@
 // Fills structs from a Node and collects every mistake; the same `describe` prints the reference.
 #pragma once
 
-#include <cstdint>
-#include <functional>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include "sim/base/dtype.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/units.hpp"
 #include "sim/config/node.hpp"
 
 namespace tessera {
@@ -31,26 +25,33 @@ struct ReferenceRow {
 ///   }
 ///
 /// Supported T: bool, int, int64_t, double, std::string, Dtype, every Quantity (a unit is demanded: "450 GB/s"),
-/// std::optional<T>, std::vector<T>, std::vector<std::pair<std::string, T>> (a map, in order),
-/// enums that have `enum_names(E)`, and structs with a `describe`.
+/// std::optional<T> (null: not given), std::vector<T>, std::vector<std::pair<std::string, T>> (a map, in order),
+/// Node (taken as it is), structs with a `describe`, and enums whose names, in the order of their values, are given by
+///   constexpr std::array<std::string_view, 2> enum_names(Fold) { return {"on", "off"}; }
 class Reader {
  public:
+  /// The key must be there.
   template <class T>
   void required(std::string_view key, T& out, std::string_view meaning);
+  /// `out` holds the default, which stays where the key is missing.
   template <class T>
-  void optional(std::string_view key, T& out, std::string_view meaning);  // `out` holds the default
+  void optional(std::string_view key, T& out, std::string_view meaning);
 
   /// Reports a mistake at `key`'s value (or at the map where `key` is missing or empty).
   void error(std::string_view key, std::string message);
   /// True if the map has the key (false while printing the reference).
   [[nodiscard]] bool has(std::string_view key) const;
+  /// True if this map had no mistake so far: checks across fields make sense only then.
+  [[nodiscard]] bool ok() const;
+  /// True while printing the reference: a describe whose keys depend on a value shows all of them.
+  [[nodiscard]] bool printing() const { return map_ == nullptr; }
   /// Accept and ignore all keys not asked for (HF config.json carries many that do not concern us).
   void allow_unknown();
 
   // --- below: the machinery ---
   struct Sink {  // shared by the readers of one document
     std::string file;
-    std::vector<Diagnostic> errors;
+    std::vector<Diagnostic> errors{};
     std::vector<ReferenceRow>* reference = nullptr;
   };
   Reader(Sink& sink, const Node* map, std::string path);
@@ -59,11 +60,16 @@ class Reader {
 
  private:
   template <class T>
-  friend struct Field;
+  void field(std::string_view key, T& out, std::string_view meaning, bool required);
+  [[nodiscard]] std::string path_to(std::string_view key) const;
+  /// The value of `key`, or null where it is missing (reported if `required`).
+  const Node* take(std::string_view key, bool required);
+
   Sink& sink_;
   const Node* map_;  // null while printing the reference
   std::string path_;
   std::vector<std::string> known_;
+  std::size_t errors_before_;
   bool allow_unknown_ = false;
 };
 
@@ -76,3 +82,5 @@ template <class T>
 std::vector<ReferenceRow> reference();
 
 }  // namespace tessera
+
+#include "sim/config/field.hpp"  // what the templates above do
