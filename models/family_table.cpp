@@ -1,0 +1,24 @@
+// The families, in the order of FamilyId.
+#include <array>
+
+#include "models/family.hpp"
+#include "models/gemm.hpp"
+
+namespace tessera {
+
+std::span<const Family> families() {
+  static constexpr std::array kFamilies{
+      Family{"gemm_simt", "matrix multiplication on fp32 lanes", kGemmInputs, kGemmSimtConstants, analyse_gemm_simt},
+      Family{"gemm_matrix", "matrix multiplication on matrix units", kGemmInputs, kGemmMatrixConstants,
+             analyse_gemm_matrix},
+      Family{"vector", "elementwise, softmax, norms", {}, {}, analyse_roofline},
+      Family{"memory", "copies, look-ups, optimizer steps", {}, {}, analyse_roofline},
+      Family{"prefill", "attention over many new tokens, and its backward", {}, {}, analyse_roofline},
+      Family{"decode", "attention of one new token", {}, {}, analyse_roofline},
+      Family{"conv", "two-dimensional convolution", {}, {}, analyse_roofline},
+      Family{"moe", "grouped matrix multiplications of experts", {}, {}, analyse_roofline},
+  };
+  return kFamilies;
+}
+
+}  // namespace tessera

@@ -1,0 +1,97 @@
+// Matrix multiplications: closed form of the best candidate tile, and what the nets are told about it.
+#include "models/gemm.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/gemm_tiles.hpp"
+
+namespace tessera {
+
+namespace {
+
+// Share of L2 that a working set can use before it spills, and how sharply it does (per factor of two).
+constexpr double kUsableL2 = 0.85, kSpill = 3.0;
+constexpr int kRotatedCopies = 5;  // AIConfigurator's benchmark
+constexpr int kAlignment = 4;      // elements: vector loads of 16 bytes in fp32
+
+/// Share of the traffic that L2 serves because the call was made before.
+double resident_share(double working_set, double l2) {
+  return 1 / (1 + std::pow(working_set / (kUsableL2 * l2), kSpill));
+}
+
+double hit_share(const GemmShape& shape, double element, const PredictContext& context, const GpuSpec& gpu) {
+  const auto batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m),
+             n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+  const double weights = batch * n * k * element, activations = batch * m * (n + k) * element;
+  switch (context.residency) {
+    case Residency::cold:
+      return 0;
+    case Residency::rotated:
+      return resident_share(kRotatedCopies * weights + activations, gpu.l2.value());
+    case Residency::warm:
+      return resident_share(weights + activations, gpu.l2.value());
+  }
+  return 0;
+}
+
+float log_of(double x) {
+  return static_cast<float>(std::log(x));
+}
+
+void fill_inputs(const Kernel& kernel, const GemmShape& shape, const GemmPlan& plan, const Device& device,
+                 KernelAnalysis& out) {
+  const double per_sm = static_cast<double>(plan.blocks) / device.spec.sms;
+  const double rounds = std::ceil(per_sm);
+  const auto work = flops(kernel);
+  const double unaligned = (shape.n % kAlignment != 0 ? 0.5 : 0.0) + (shape.k % kAlignment != 0 ? 0.5 : 0.0);
+  out.inputs = {log_of(plan.compute / plan.memory),
+                log_of(plan.l2_bytes / device.l2 / plan.compute),
+                log_of(rounds),
+                log_of(per_sm / rounds),
+                log_of(plan.executed / work),
+                log_of(static_cast<double>(shape.m)),
+                log_of(static_cast<double>(shape.n)),
+                log_of(static_cast<double>(shape.k)),
+                log_of(static_cast<double>(shape.batch)),
+                log_of(plan.tile.m),
+                log_of(plan.tile.n),
+                log_of(plan.split_k),
+                log_of(plan.time / out.floor),
+                log_of(traffic(kernel).total() / device.spec.l2),
+                static_cast<float>(unaligned),
+                log_of(plan.blocks_per_sm),
+                shape.bias ? 1.0F : 0.0F};
+}
+
+KernelAnalysis analyse(const Kernel& kernel, const Device& device, const PredictContext& context,
+                       const FamilyWeights& weights, MatrixUnit unit, FlopsPerSec rate) {
+  const auto& shape = std::get<GemmShape>(kernel.shape);
+  const double element = element_size(kernel.dtype).value();
+  KernelAnalysis out;
+  out.floor = context.timing == Timing::eager ? Seconds(weights.constants[0].second) : device.launch_floor;
+  out.hbm_bytes = traffic(kernel).total() * (1 - hit_share(shape, element, context, device.spec));
+  const GemmPlan plan =
+      choose_gemm(shape, {.rate = rate, .unit = unit, .element = element, .hbm_bytes = out.hbm_bytes}, device);
+  out.base = plan.time;
+  out.blocks = plan.blocks;
+  out.blocks_per_sm = plan.blocks_per_sm;
+  out.footprint = footprint(plan.tile);
+  out.executed = plan.executed;
+  fill_inputs(kernel, shape, plan, device, out);
+  return out;
+}
+
+}  // namespace
+
+KernelAnalysis analyse_gemm_simt(const Kernel& kernel, const Device& device, const PredictContext& context,
+                                 const FamilyWeights& weights) {
+  return analyse(kernel, device, context, weights, MatrixUnit::none, device.sustained_of(kernel.dtype));
+}
+
+KernelAnalysis analyse_gemm_matrix(const Kernel& kernel, const Device& device, const PredictContext& context,
+                                   const FamilyWeights& weights) {
+  return analyse(kernel, device, context, weights, device.spec.matrix_unit, device.sustained_of(kernel.dtype));
+}
+
+}  // namespace tessera

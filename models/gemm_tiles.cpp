@@ -1,0 +1,129 @@
+#include "models/gemm_tiles.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+
+#include "models/family.hpp"
+
+namespace tessera {
+
+namespace {
+
+// Tiles by kernel names: cuBLAS and MAGMA sgemm (NeuSight's profiles), CUTLASS defaults per architecture, rocBLAS
+// macro-tiles. {m, n, threads, registers, k_step bytes, stages}
+constexpr std::array kLaneTiles{GemmTile{32, 32, 64, 80, 32, 2},     GemmTile{64, 32, 64, 96, 32, 2},
+                                GemmTile{32, 64, 64, 96, 32, 2},     GemmTile{64, 64, 64, 120, 32, 2},
+                                GemmTile{128, 32, 128, 96, 32, 2},   GemmTile{32, 128, 128, 96, 32, 2},
+                                GemmTile{128, 64, 128, 120, 32, 2},  GemmTile{64, 128, 128, 120, 32, 2},
+                                GemmTile{128, 128, 256, 122, 32, 2}, GemmTile{256, 128, 256, 200, 32, 2}};
+constexpr std::array kMmaTiles{
+    GemmTile{16, 64, 64, 64, 64, 4},    GemmTile{32, 64, 64, 96, 64, 4},    GemmTile{64, 32, 64, 96, 64, 4},
+    GemmTile{64, 64, 128, 96, 64, 4},   GemmTile{128, 32, 128, 96, 64, 4},  GemmTile{32, 128, 128, 96, 64, 4},
+    GemmTile{128, 64, 128, 128, 64, 4}, GemmTile{64, 128, 128, 128, 64, 4}, GemmTile{128, 128, 128, 200, 64, 4},
+    GemmTile{256, 64, 128, 200, 64, 3}, GemmTile{64, 256, 128, 200, 64, 3}, GemmTile{256, 128, 256, 220, 64, 3},
+    GemmTile{128, 256, 256, 220, 64, 3}};
+constexpr std::array kWgmmaTiles{GemmTile{64, 16, 128, 90, 128, 6},    GemmTile{64, 32, 128, 90, 128, 6},
+                                 GemmTile{64, 64, 128, 120, 128, 6},   GemmTile{64, 128, 128, 168, 128, 5},
+                                 GemmTile{128, 64, 256, 120, 128, 5},  GemmTile{64, 256, 128, 168, 128, 4},
+                                 GemmTile{128, 128, 384, 168, 128, 4}, GemmTile{256, 64, 384, 168, 128, 4},
+                                 GemmTile{128, 256, 384, 168, 128, 4}, GemmTile{256, 128, 384, 168, 128, 4}};
+constexpr std::array kTcgen05Tiles{GemmTile{64, 16, 192, 90, 128, 8},    GemmTile{64, 32, 192, 90, 128, 8},
+                                   GemmTile{64, 64, 192, 128, 128, 7},   GemmTile{128, 32, 192, 90, 128, 8},
+                                   GemmTile{128, 64, 192, 128, 128, 7},  GemmTile{128, 128, 192, 128, 128, 6},
+                                   GemmTile{128, 192, 192, 128, 128, 5}, GemmTile{128, 256, 192, 128, 128, 4},
+                                   GemmTile{256, 128, 192, 128, 128, 4}, GemmTile{256, 256, 192, 128, 128, 3}};
+constexpr std::array kMfmaTiles{
+    GemmTile{32, 32, 64, 96, 64, 1},     GemmTile{64, 32, 128, 96, 64, 1},    GemmTile{32, 64, 128, 96, 64, 1},
+    GemmTile{64, 64, 256, 96, 64, 1},    GemmTile{128, 64, 256, 128, 64, 1},  GemmTile{64, 128, 256, 128, 64, 1},
+    GemmTile{128, 128, 256, 168, 64, 1}, GemmTile{256, 128, 256, 256, 64, 1}, GemmTile{128, 256, 256, 256, 64, 1}};
+
+constexpr std::array kSplits{1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
+constexpr std::int64_t kShortestSlice = 128;  // of k; shorter ones are not shipped
+
+// An SM reaches half its rate on a tile whose harmonic side is this long: operands per FLOP fall with the side.
+constexpr double kHalfSide = 12;
+// Filling the pipeline of a block before its first multiply-add, and storing its tile: a few memory latencies.
+constexpr double kPrologue = 1.5e-6;
+// A second pass that adds up the slices of split-k.
+constexpr double kReductionStart = 1.0e-6;
+
+std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+
+double tile_efficiency(const GemmTile& tile) {
+  const double side = 2.0 * tile.m * tile.n / (tile.m + tile.n);
+  return side / (side + kHalfSide);
+}
+
+}  // namespace
+
+std::span<const GemmTile> gemm_tiles(MatrixUnit unit) {
+  switch (unit) {
+    case MatrixUnit::none:
+      return kLaneTiles;
+    case MatrixUnit::mma_sync:
+      return kMmaTiles;
+    case MatrixUnit::wgmma:
+      return kWgmmaTiles;
+    case MatrixUnit::tcgen05:
+      return kTcgen05Tiles;
+    case MatrixUnit::mfma:
+      return kMfmaTiles;
+  }
+  return kLaneTiles;
+}
+
+BlockFootprint footprint(const GemmTile& tile) {
+  return {.threads = tile.threads,
+          .registers_per_thread = tile.registers_per_thread,
+          .shared_memory = Bytes(static_cast<double>(tile.m + tile.n) * tile.k_step * tile.stages)};
+}
+
+GemmPlan plan_gemm(const GemmShape& shape, const GemmTile& tile, int split_k, const GemmContext& context,
+                   const Device& device) {
+  GemmPlan plan;
+  plan.tile = tile;
+  plan.split_k = split_k;
+  plan.tiles_m = ceil_div(shape.m, tile.m);
+  plan.tiles_n = ceil_div(shape.n, tile.n);
+  const std::int64_t outputs = shape.batch * plan.tiles_m * plan.tiles_n;
+  plan.blocks = outputs * split_k;
+  const int sms = device.spec.sms;
+  const auto slice = static_cast<double>(ceil_div(shape.k, split_k));
+  const double side_sum = tile.m + tile.n;
+  const double tile_flops = 2.0 * tile.m * tile.n * slice;
+  plan.executed = Flops(tile_flops * static_cast<double>(plan.blocks));
+  plan.l2_bytes = Bytes(static_cast<double>(plan.blocks) * side_sum * slice * context.element);
+  // The busiest SM decides: blocks are dealt out one by one.
+  const auto rounds = static_cast<double>(ceil_div(plan.blocks, sms));
+  const FlopsPerSec per_sm = context.rate / static_cast<double>(sms) * tile_efficiency(tile);
+  plan.compute = Flops(rounds * tile_flops) / per_sm;
+  const double busy = std::min(1.0, static_cast<double>(plan.blocks) / sms);
+  const BytesPerSec draw = min(device.hbm, device.hbm_per_sm * (busy * sms));
+  plan.memory = max(context.hbm_bytes / draw, plan.l2_bytes / (device.l2 * busy));
+  if (split_k > 1) {
+    const double partial = static_cast<double>(shape.batch * shape.m * shape.n) * 4.0 * (split_k + 1);
+    plan.reduction = Bytes(partial) / device.l2 + Seconds(kReductionStart);
+  }
+  plan.time = max(plan.compute, plan.memory) + plan.reduction + Seconds(kPrologue);
+  return plan;
+}
+
+GemmPlan choose_gemm(const GemmShape& shape, const GemmContext& context, const Device& device) {
+  GemmPlan best;
+  for (const GemmTile& tile : gemm_tiles(context.unit)) {
+    for (int split : kSplits) {
+      if (split > 1 && shape.k < split * kShortestSlice) break;
+      const GemmPlan plan = plan_gemm(shape, tile, split, context, device);
+      if (best.time.value() == 0 || plan.time < best.time) best = plan;
+      // More slices than SM slots only cost.
+      if (plan.blocks >= 2 * std::int64_t{device.spec.sms}) break;
+    }
+  }
+  best.blocks_per_sm = occupancy(footprint(best.tile), device.spec);
+  return best;
+}
+
+}  // namespace tessera

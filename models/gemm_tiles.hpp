@@ -1,0 +1,54 @@
+// How a matrix multiplication is cut into thread blocks: candidate tiles, split-k, waves, and the choice among them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "models/device.hpp"
+#include "models/kernel_cost.hpp"
+#include "sim/graph/kernel.hpp"
+
+namespace tessera {
+
+/// Output tile of one block, and what the block holds.
+struct GemmTile {
+  int m = 0, n = 0;
+  int threads = 128, registers_per_thread = 128;
+  int k_step = 32;  // bytes of one row of an operand in one stage
+  int stages = 2;
+};
+
+/// The tiles that libraries ship for a way of multiplying.
+std::span<const GemmTile> gemm_tiles(MatrixUnit unit);
+
+/// What a block of this tile holds on its SM.
+BlockFootprint footprint(const GemmTile& tile);
+
+/// One way to run a GEMM, and its closed-form time.
+struct GemmPlan {
+  GemmTile tile;
+  int split_k = 1;
+  std::int64_t tiles_m = 1, tiles_n = 1;  // per batch entry
+  std::int64_t blocks = 1;                // batch and split included
+  int blocks_per_sm = 1;
+  Flops executed;  // padding included
+  Bytes l2_bytes;  // what blocks read from L2
+  Seconds compute, memory, reduction;
+  Seconds time;
+};
+
+/// What decides besides the shape.
+struct GemmContext {
+  FlopsPerSec rate;  // sustained by all SMs
+  MatrixUnit unit = MatrixUnit::none;
+  double element = 4;  // bytes
+  Bytes hbm_bytes;     // L2 hits left out
+};
+
+/// The closed-form time of one candidate.
+GemmPlan plan_gemm(const GemmShape& shape, const GemmTile& tile, int split_k, const GemmContext& context,
+                   const Device& device);
+/// The fastest candidate; what a library's heuristic approximates.
+GemmPlan choose_gemm(const GemmShape& shape, const GemmContext& context, const Device& device);
+
+}  // namespace tessera

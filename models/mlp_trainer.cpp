@@ -1,0 +1,245 @@
+#include "models/mlp_trainer.hpp"
+
+#include <Eigen/Core>
+#include <cmath>
+#include <numbers>
+#include <numeric>
+
+#include "models/log_time.hpp"
+#include "models/mlp_math.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+
+namespace tessera {
+
+namespace {
+
+using Matrix = Eigen::MatrixXf;
+using Index = Eigen::Index;
+
+Eigen::Map<RowMajorMatrix> weights_of(DenseLayer& layer) {
+  return {layer.weights.data(), layer.outputs, layer.inputs};
+}
+Eigen::Map<Eigen::VectorXf> bias_of(DenseLayer& layer) {
+  return {layer.bias.data(), layer.outputs};
+}
+
+struct LossPoint {
+  double value = 0, slope = 0;  // of error = predicted - measured, on the log
+};
+
+LossPoint loss_at(double error, const TrainOptions& options) {
+  switch (options.loss) {
+    case Loss::l1:
+      return {std::abs(error), error < 0 ? -1.0 : 1.0};
+    case Loss::huber: {
+      const double w = options.huber_width;
+      if (std::abs(error) < w) return {error * error / (2 * w), error / w};
+      return {std::abs(error) - w / 2, error < 0 ? -1.0 : 1.0};
+    }
+    case Loss::pinball:
+      return error < 0 ? LossPoint{-options.quantile * error, -options.quantile}
+                       : LossPoint{(1 - options.quantile) * error, 1 - options.quantile};
+  }
+  return {};
+}
+
+/// One mini-batch: the samples by number, their activations, and the gradient they leave.
+class Batch {
+ public:
+  Batch(const TrainingSet& data, const TrainOptions& options) : data_(data), options_(options) {}
+
+  /// Mean loss of the samples; the mean gradient goes to `gradient`.
+  double run(const std::vector<DenseLayer>& layers, std::span<const std::uint32_t> samples,
+             std::vector<DenseLayer>& gradient) {
+    forward(layers, samples);
+    const double loss = output_error(samples);
+    backward(layers, gradient);
+    return loss;
+  }
+
+ private:
+  void forward(const std::vector<DenseLayer>& layers, std::span<const std::uint32_t> samples) {
+    const auto columns = static_cast<Index>(samples.size());
+    activations_.resize(layers.size() + 1);
+    sums_.resize(layers.size());
+    activations_[0].resize(data_.inputs, columns);
+    for (Index c = 0; c < columns; ++c) {
+      const float* x = data_.x.data() + std::size_t{samples[static_cast<std::size_t>(c)]} * activations_[0].rows();
+      activations_[0].col(c) = Eigen::Map<const Eigen::VectorXf>(x, data_.inputs);
+    }
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      sums_[i].noalias() = tessera::weights_of(layers[i]) * activations_[i];
+      sums_[i].colwise() += tessera::bias_of(layers[i]);
+      activations_[i + 1] = sums_[i];
+      if (i + 1 < layers.size()) gelu(activations_[i + 1]);
+    }
+  }
+
+  double output_error(std::span<const std::uint32_t> samples) {
+    error_.resize(1, static_cast<Index>(samples.size()));
+    double total = 0;
+    for (std::size_t i = 0; i < samples.size(); ++i) {
+      const std::size_t s = samples[i];
+      const double net = activations_.back()(0, static_cast<Index>(i));
+      const double body = data_.log_base[s] + bounded(net);
+      const double predicted = log_add(body, data_.log_floor[s]);
+      const LossPoint loss = loss_at(predicted - data_.log_target[s], options_);
+      const double weight = data_.weight.empty() ? 1.0 : data_.weight[s];
+      const double ratio = bounded(net) / kMaxCorrection;
+      const double slope = loss.slope * std::exp(body - predicted) * (1 - ratio * ratio);
+      total += weight * loss.value;
+      error_(0, static_cast<Index>(i)) = static_cast<float>(weight * slope / static_cast<double>(samples.size()));
+    }
+    return total / static_cast<double>(samples.size());
+  }
+
+  void backward(const std::vector<DenseLayer>& layers, std::vector<DenseLayer>& gradient) {
+    for (std::size_t i = layers.size(); i-- > 0;) {
+      weights_of(gradient[i]).noalias() = error_ * activations_[i].transpose();
+      bias_of(gradient[i]) = error_.rowwise().sum();
+      if (i == 0) break;
+      const Matrix upstream = tessera::weights_of(layers[i]).transpose() * error_;
+      error_ = upstream.cwiseProduct(gelu_slope(sums_[i - 1]));
+    }
+  }
+
+  const TrainingSet& data_;
+  const TrainOptions& options_;
+  std::vector<Matrix> activations_, sums_;
+  Matrix error_;
+};
+
+std::vector<DenseLayer> blank_layers(int inputs, const std::vector<int>& hidden) {
+  std::vector<DenseLayer> layers;
+  const auto add = [&layers](int in, int out) {
+    layers.push_back({in, out, std::vector<float>(static_cast<std::size_t>(in) * static_cast<std::size_t>(out)),
+                      std::vector<float>(static_cast<std::size_t>(out))});
+  };
+  for (int width : hidden) {
+    add(inputs, width);
+    inputs = width;
+  }
+  add(inputs, 1);
+  return layers;
+}
+
+/// He's normal start, but the last layer zero.
+void initialise(std::vector<DenseLayer>& layers, Rng& rng) {
+  for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
+    const double scale = std::sqrt(2.0 / layers[i].inputs);
+    for (float& w : layers[i].weights) w = static_cast<float>(scale * rng.normal());
+  }
+}
+
+double one_cycle(double progress, double peak) {
+  constexpr double kWarmUp = 0.3, kStart = 1.0 / 25, kEnd = 1e-4;
+  const auto blend = [](double from, double to, double x) {
+    return to + (from - to) * 0.5 * (1 + std::cos(std::numbers::pi * x));
+  };
+  if (progress < kWarmUp) return peak * blend(kStart, 1, progress / kWarmUp);
+  return peak * blend(1, kEnd, (progress - kWarmUp) / (1 - kWarmUp));
+}
+
+class AdamW {
+ public:
+  AdamW(const std::vector<DenseLayer>& shape, double decay) : mean_(shape), square_(shape), decay_(decay) {
+    for (auto* state : {&mean_, &square_}) {
+      for (DenseLayer& layer : *state) {
+        std::fill(layer.weights.begin(), layer.weights.end(), 0.0F);
+        std::fill(layer.bias.begin(), layer.bias.end(), 0.0F);
+      }
+    }
+  }
+
+  void step(std::vector<DenseLayer>& layers, const std::vector<DenseLayer>& gradient, double rate) {
+    ++steps_;
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      update(layers[i].weights, gradient[i].weights, mean_[i].weights, square_[i].weights, rate, decay_);
+      update(layers[i].bias, gradient[i].bias, mean_[i].bias, square_[i].bias, rate, 0);
+    }
+  }
+
+ private:
+  void update(std::vector<float>& value, const std::vector<float>& gradient, std::vector<float>& mean,
+              std::vector<float>& square, double rate, double decay) const {
+    constexpr float kBeta1 = 0.9F, kBeta2 = 0.999F, kEpsilon = 1e-8F;
+    const auto map = [](auto& v) { return Eigen::Map<Eigen::ArrayXf>(v.data(), static_cast<Index>(v.size())); };
+    const Eigen::Map<const Eigen::ArrayXf> g(gradient.data(), static_cast<Index>(gradient.size()));
+    auto m = map(mean), s = map(square), w = map(value);
+    m = kBeta1 * m + (1 - kBeta1) * g;
+    s = kBeta2 * s + (1 - kBeta2) * g.square();
+    const auto correction1 = static_cast<float>(1 / (1 - std::pow(double{kBeta1}, steps_)));
+    const auto correction2 = static_cast<float>(1 / (1 - std::pow(double{kBeta2}, steps_)));
+    w = w * static_cast<float>(1 - rate * decay) -
+        static_cast<float>(rate) * (m * correction1) / ((s * correction2).sqrt() + kEpsilon);
+  }
+
+  std::vector<DenseLayer> mean_, square_;
+  double decay_;
+  int steps_ = 0;
+};
+
+void shuffle(std::vector<std::uint32_t>& order, Rng& rng) {
+  for (std::size_t i = order.size(); i > 1; --i) {
+    std::swap(order[i - 1], order[rng.below(static_cast<std::uint32_t>(i))]);
+  }
+}
+
+void check(const TrainingSet& data) {
+  TESSERA_ASSERT(data.size() > 0, "training needs samples");
+  TESSERA_ASSERT(data.x.size() == data.size() * static_cast<std::size_t>(data.inputs), "one row of inputs per sample");
+  TESSERA_ASSERT(data.log_base.size() == data.size() && data.log_floor.size() == data.size(), "one base per sample");
+  TESSERA_ASSERT(data.weight.empty() || data.weight.size() == data.size(), "one weight per sample");
+}
+
+}  // namespace
+
+Mlp train(const TrainingSet& data, const TrainOptions& options, const EpochCallback& watch) {
+  check(data);
+  Rng rng(options.seed);
+  std::vector<DenseLayer> layers = blank_layers(data.inputs, options.hidden);
+  initialise(layers, rng);
+  std::vector<DenseLayer> gradient = layers;
+  AdamW optimiser(layers, options.weight_decay);
+  Batch batch(data, options);
+  std::vector<std::uint32_t> order(data.size());
+  std::iota(order.begin(), order.end(), 0U);
+  const auto width = static_cast<std::size_t>(options.batch);
+  const std::size_t batches = (data.size() + width - 1) / width;
+  const double steps = static_cast<double>(batches) * options.epochs;
+  double done = 0;
+  for (int epoch = 0; epoch < options.epochs; ++epoch) {
+    shuffle(order, rng);
+    double total = 0;
+    for (std::size_t b = 0; b < batches; ++b) {
+      const std::span<const std::uint32_t> samples(order.data() + b * width, std::min(width, data.size() - b * width));
+      total += batch.run(layers, samples, gradient) * static_cast<double>(samples.size());
+      optimiser.step(layers, gradient, one_cycle(done / steps, options.rate));
+      ++done;
+    }
+    if (watch) watch(epoch, total / static_cast<double>(data.size()));
+  }
+  return Mlp(std::move(layers));
+}
+
+std::vector<Mlp> train_ensemble(const TrainingSet& data, const TrainOptions& options, int members) {
+  std::vector<Mlp> nets;
+  for (int i = 0; i < members; ++i) {
+    TrainOptions own = options;
+    own.seed += static_cast<std::uint64_t>(i);
+    nets.push_back(train(data, own));
+  }
+  return nets;
+}
+
+double loss_and_gradient(const Mlp& net, const TrainingSet& data, const TrainOptions& options,
+                         std::vector<DenseLayer>& gradient) {
+  check(data);
+  std::vector<std::uint32_t> all(data.size());
+  std::iota(all.begin(), all.end(), 0U);
+  gradient = net.layers();
+  return Batch(data, options).run(net.layers(), all, gradient);
+}
+
+}  // namespace tessera

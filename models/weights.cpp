@@ -1,0 +1,240 @@
+#include "models/weights.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+
+namespace tessera {
+
+namespace {
+
+/// Part of each tail that does not count as fitted: single outliers would hide an extrapolation.
+constexpr double kTail = 0.001;
+
+float five_digits(float value) {
+  return std::strtof(fmt::format("{:.5g}", value).c_str(), nullptr);
+}
+
+/// The decimal that `five_digits` meant, not the double next to the float.
+Json json_of(std::span<const float> values) {
+  Json::Array array;
+  array.reserve(values.size());
+  for (float v : values) array.emplace_back(std::strtod(fmt::format("{:.5g}", v).c_str(), nullptr));
+  return array;
+}
+
+std::vector<float> floats_of(const Json& json) {
+  std::vector<float> values;
+  values.reserve(json.items().size());
+  for (const Json& item : json.items()) values.push_back(static_cast<float>(item.number()));
+  return values;
+}
+
+Json json_of(const Mlp& net) {
+  Json layers = Json::array();
+  for (const DenseLayer& layer : net.layers()) {
+    Json item = Json::object();
+    item["inputs"] = layer.inputs;
+    item["outputs"] = layer.outputs;
+    item["weights"] = json_of(layer.weights);
+    item["bias"] = json_of(layer.bias);
+    layers.push(std::move(item));
+  }
+  return layers;
+}
+
+Mlp net_of(const Json& json) {
+  std::vector<DenseLayer> layers;
+  for (const Json& item : json.items()) {
+    DenseLayer layer{static_cast<int>(item.at("inputs").integer()), static_cast<int>(item.at("outputs").integer()),
+                     floats_of(item.at("weights")), floats_of(item.at("bias"))};
+    const auto in = static_cast<std::size_t>(layer.inputs), out = static_cast<std::size_t>(layer.outputs);
+    if (layer.weights.size() != in * out || layer.bias.size() != out) {
+      throw RunError(fmt::format("weights: a layer of {} x {} holds {} weights and {} biases", out, in,
+                                 layer.weights.size(), layer.bias.size()));
+    }
+    layers.push_back(std::move(layer));
+  }
+  return Mlp(std::move(layers));
+}
+
+Json json_of(const Residuals& residuals) {
+  Json json = Json::object();
+  json["p10"] = residuals.p10;
+  json["p50"] = residuals.p50;
+  json["p90"] = residuals.p90;
+  return json;
+}
+
+Residuals residuals_of(const Json& json) {
+  return {json.at("p10").number(), json.at("p50").number(), json.at("p90").number()};
+}
+
+Json json_of(const LeftOut& row) {
+  Json json = Json::object();
+  json["gpu"] = row.gpu;
+  json["op"] = row.op;
+  json["rows"] = row.rows;
+  json["mean_error_ratio"] = row.mean_error;
+  json["median_error_ratio"] = row.median_error;
+  json["bias_ratio"] = row.bias;
+  return json;
+}
+
+LeftOut left_out_of(const Json& json) {
+  return {json.at("gpu").text(),
+          json.at("op").text(),
+          static_cast<std::size_t>(json.at("rows").integer()),
+          json.at("mean_error_ratio").number(),
+          json.at("median_error_ratio").number(),
+          json.at("bias_ratio").number()};
+}
+
+Json json_of(const InputRange& range) {
+  Json json = Json::object();
+  json["name"] = range.name;
+  json["mean"] = range.mean;
+  json["deviation"] = range.deviation;
+  json["low"] = range.low;
+  json["high"] = range.high;
+  return json;
+}
+
+InputRange range_of(const Json& json) {
+  return {json.at("name").text(), json.at("mean").number(), json.at("deviation").number(), json.at("low").number(),
+          json.at("high").number()};
+}
+
+}  // namespace
+
+double FamilyWeights::constant(std::string_view name) const {
+  for (const auto& [key, value] : constants) {
+    if (key == name) return value;
+  }
+  throw RunError(fmt::format("weights of {}: no constant '{}'", family, name));
+}
+
+void FamilyWeights::evaluate(std::span<const float> raw, std::span<float> net, std::span<float> out_of_range) const {
+  std::fill(net.begin(), net.end(), 0.0F);
+  const std::size_t width = inputs.size();
+  for (std::size_t i = 0; i < out_of_range.size(); ++i) {
+    float worst = 0;
+    for (std::size_t j = 0; j < width; ++j) {
+      const double x = raw[i * width + j];
+      const double excess = std::max({inputs[j].low - x, x - inputs[j].high, 0.0});
+      worst = std::max(worst, static_cast<float>(excess / std::max(inputs[j].high - inputs[j].low, 1e-6)));
+    }
+    out_of_range[i] = worst;
+  }
+  if (nets.empty()) return;
+  const std::vector<float> x = standardise(raw, inputs);
+  std::vector<float> one(net.size());
+  for (const Mlp& member : nets) {
+    member.evaluate(x, one);
+    for (std::size_t i = 0; i < net.size(); ++i) net[i] += one[i];
+  }
+  for (float& value : net) value /= static_cast<float>(nets.size());
+}
+
+void round_weights(std::vector<Mlp>& nets) {
+  for (Mlp& net : nets) {
+    std::vector<DenseLayer> layers = net.layers();
+    for (DenseLayer& layer : layers) {
+      for (auto* values : {&layer.weights, &layer.bias}) {
+        for (float& v : *values) v = five_digits(v);
+      }
+    }
+    net = Mlp(std::move(layers));
+  }
+}
+
+std::vector<InputRange> fit_ranges(std::span<const float> raw, std::span<const std::string_view> names) {
+  const std::size_t width = names.size(), samples = raw.size() / width;
+  TESSERA_ASSERT(samples > 0 && raw.size() == samples * width, "one value per input");
+  std::vector<InputRange> ranges;
+  std::vector<float> column(samples);
+  for (std::size_t j = 0; j < width; ++j) {
+    double sum = 0, squares = 0;
+    for (std::size_t i = 0; i < samples; ++i) {
+      column[i] = raw[i * width + j];
+      sum += column[i];
+    }
+    const double mean = sum / static_cast<double>(samples);
+    for (float x : column) squares += (x - mean) * (x - mean);
+    std::sort(column.begin(), column.end());
+    const auto tail = static_cast<std::size_t>(kTail * static_cast<double>(samples));
+    const double deviation = std::sqrt(squares / static_cast<double>(samples));
+    ranges.push_back(
+        {std::string(names[j]), mean, deviation > 1e-6 ? deviation : 1.0, column[tail], column[samples - 1 - tail]});
+  }
+  return ranges;
+}
+
+std::vector<float> standardise(std::span<const float> raw, std::span<const InputRange> ranges) {
+  std::vector<float> x(raw.size());
+  const std::size_t width = ranges.size();
+  for (std::size_t i = 0; i < raw.size(); i += width) {
+    for (std::size_t j = 0; j < width; ++j) {
+      const double held = std::clamp(double{raw[i + j]}, ranges[j].low, ranges[j].high);
+      x[i + j] = static_cast<float>((held - ranges[j].mean) / ranges[j].deviation);
+    }
+  }
+  return x;
+}
+
+Json to_json(const FamilyWeights& weights) {
+  Json json = Json::object();
+  json["family"] = weights.family;
+  json["command"] = weights.command;
+  json["data"] = weights.data;
+  Json left_out = Json::array();
+  for (const LeftOut& row : weights.left_out) left_out.push(json_of(row));
+  json["left_out"] = std::move(left_out);
+  json["residuals_small"] = json_of(weights.small);
+  json["residuals_large"] = json_of(weights.large);
+  Json constants = Json::object();
+  for (const auto& [name, value] : weights.constants) constants[name] = value;
+  json["constants"] = std::move(constants);
+  Json inputs = Json::array();
+  for (const InputRange& range : weights.inputs) inputs.push(json_of(range));
+  json["inputs"] = std::move(inputs);
+  Json nets = Json::array();
+  for (const Mlp& net : weights.nets) nets.push(json_of(net));
+  json["nets"] = std::move(nets);
+  return json;
+}
+
+FamilyWeights weights_from_json(const Json& json) {
+  FamilyWeights weights;
+  weights.family = json.at("family").text();
+  weights.command = json.at("command").text();
+  weights.data = json.at("data").text();
+  for (const Json& row : json.at("left_out").items()) weights.left_out.push_back(left_out_of(row));
+  weights.small = residuals_of(json.at("residuals_small"));
+  weights.large = residuals_of(json.at("residuals_large"));
+  for (const auto& [name, value] : json.at("constants").fields()) weights.constants.emplace_back(name, value.number());
+  for (const Json& range : json.at("inputs").items()) weights.inputs.push_back(range_of(range));
+  for (const Json& net : json.at("nets").items()) {
+    weights.nets.push_back(net_of(net));
+    if (weights.nets.back().inputs() != static_cast<int>(weights.inputs.size())) {
+      throw RunError(fmt::format("weights of {}: a net takes {} inputs, {} are listed", weights.family,
+                                 weights.nets.back().inputs(), weights.inputs.size()));
+    }
+  }
+  return weights;
+}
+
+FamilyWeights read_weights(const std::filesystem::path& path) {
+  return weights_from_json(read_json(path));
+}
+
+void write_weights(const std::filesystem::path& path, const FamilyWeights& weights) {
+  write_file(path, to_json(weights).dump() + "\n");
+}
+
+}  // namespace tessera
