@@ -2,7 +2,6 @@
 #pragma once
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
 #include "models/kernel_cost.hpp"
@@ -22,20 +21,37 @@ SmLimits sm_limits(const GpuSpec& gpu);
 /// Blocks of this footprint that one SM holds at once; 0: not even one.
 int occupancy(const SmLimits& limits, const BlockFootprint& footprint);
 
+/// A footprint of which exactly `blocks_per_sm` fit: where a latency model's occupancy and its footprint disagree,
+/// the occupancy wins, because the kernel's time was derived from it.
+BlockFootprint fitted_footprint(const SmLimits& limits, BlockFootprint footprint, int blocks_per_sm);
+
 /// Free resources of every SM. A block goes to the least loaded SM (by threads) that has room, lowest index first
 /// (papers: Amert et al. RTSS 2017; Olmedo et al. RTAS 2020).
 class SmPool {
  public:
   SmPool(int sms, const SmLimits& limits);
 
-  /// Places up to `blocks` blocks; returns how many went to which SM (sm, count), in placement order merged per SM.
+  /// Places up to `blocks` blocks; returns how many went to which SM, by index.
   struct Placed {
     std::int32_t sm, count;
   };
   std::vector<Placed> place(const BlockFootprint& footprint, std::int64_t blocks);
   void release(const BlockFootprint& footprint, const std::vector<Placed>& placed);
   /// True if nothing runs anywhere.
-  [[nodiscard]] bool empty() const;
+  [[nodiscard]] bool empty() const { return resident_ == 0; }
+
+ private:
+  struct Sm {
+    int threads = 0, blocks = 0;
+    double registers = 0, shared_memory = 0;  // in use
+  };
+  void fill_least_loaded(int threads, std::int64_t blocks);
+  void take(const BlockFootprint& footprint, int sm, int count);
+
+  SmLimits limits_;
+  std::vector<Sm> sms_;
+  std::int64_t resident_ = 0;
+  std::vector<int> room_, given_;  // scratch of place(), per SM
 };
 
 }  // namespace tessera

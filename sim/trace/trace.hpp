@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "sim/base/units.hpp"
+
 namespace tessera {
 
 /// A timeline: one stream of one GPU, or one link.
@@ -33,6 +34,7 @@ struct GpuUse {
   Seconds communication_busy;     // some collective runs
   Seconds exposed_communication;  // a collective runs and no kernel does
   Seconds idle;                   // neither
+  Bytes hbm_carried;              // by the link to device memory
 };
 
 /// Result of one simulation. Ranks folded onto one representative share its spans.
@@ -40,10 +42,10 @@ struct Trace {
   Seconds makespan;
   std::vector<Track> tracks;
   std::vector<Span> spans;
-  std::vector<LinkUse> links;
-  std::vector<GpuUse> gpus;  // of simulated GPUs
-  std::uint32_t folded = 1;  // ranks that each simulated GPU stands for
-  std::uint64_t events = 0;  // activities the engine completed
+  std::vector<LinkUse> links;  // of the network that carried something
+  std::vector<GpuUse> gpus;    // of simulated GPUs
+  std::uint32_t folded = 1;    // ranks that each simulated GPU stands for
+  std::uint64_t events = 0;    // activities the engine completed
 };
 
 }  // namespace tessera
