@@ -19,11 +19,19 @@ std::string_view to_string(Phase phase);
 /// Which dimension of a kernel tensor parallelism divides (Megatron-LM, arXiv 1909.08053, section 3).
 enum class Split : std::uint8_t {
   none,     // every rank does the whole
-  columns,  // GEMM n / tp
+  columns,  // GEMM n / tp; weight gradient of a row-split layer
   rows,     // GEMM k / tp: partial sums
-  m,        // GEMM m / tp: weight gradient of a row-split layer
-  heads,    // attention heads and kv_heads / tp, bmm batch / tp, softmax rows / tp
-  width,    // vector h / tp, memory bytes / tp
+  m,        // GEMM m / tp: weight gradient of a column-split layer
+  heads,    // attention heads and kv_heads / tp, bmm batch / tp, rows of scores / tp, memory bytes / tp
+  width,    // vector h / tp, MoE inter / tp, memory bytes / tp
+};
+
+/// By how much tensor parallelism divides that dimension, where it is not simply tp.
+enum class Share : std::uint8_t {
+  tp,     // 1 / tp
+  kv,     // key or value heads: 1 / min(tp, kv_heads), the rest are copies
+  qkv,    // queries, keys and values in one matrix: the two above together
+  vocab,  // 1 / tp of the vocabulary padded to a multiple of 128 tp (Megatron-LM's default)
 };
 
 /// An operator: one kernel call of one micro-batch on the whole model.
@@ -33,6 +41,7 @@ struct Operator {
   std::int32_t layer = -1;  // -1: outside the layers (embedding, head, loss, optimizer)
   std::uint32_t name = 0;   // index into Graph::names
   Split split = Split::none;
+  Share share = Share::tp;
   /// Sum over the tensor-parallel group after this operator (forward of row-split, backward of column-split); 0: none.
   Bytes reduced_over_tp;
   /// Set on the operator that completes this parameter's gradient.
@@ -44,6 +53,7 @@ struct Parameter {
   std::int64_t elements = 0;
   std::int32_t layer = -1;
   Split split = Split::none;
+  Share share = Share::tp;
 };
 
 /// Operators of one micro-batch. Dependencies are the issue order (one stream), as eager frameworks run it;
@@ -53,6 +63,7 @@ struct Graph {
   std::vector<Operator> operators;
   std::vector<Parameter> parameters;
   std::vector<std::string> names;
+  std::int64_t heads = 0, kv_heads = 0;  // what Split::heads divides; 0: no attention
 
   std::uint32_t intern(std::string_view name);  // index of an equal name, added if new
 };

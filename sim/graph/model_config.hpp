@@ -14,6 +14,8 @@ namespace tessera {
 
 enum class Activation : std::uint8_t { relu, gelu, gelu_new, silu };
 enum class Norm : std::uint8_t { layernorm, rmsnorm };
+/// What stands on the last layer; classifier and pretraining are BERT's.
+enum class Head : std::uint8_t { none, language_model, classifier, pretraining };
 
 /// Decoder-only, encoder-only and encoder-decoder transformers, dense or mixture of experts.
 struct ModelConfig {
@@ -25,7 +27,13 @@ struct ModelConfig {
   std::int64_t positions = 0;    // learned position embeddings; 0: rotary or relative
   std::int64_t token_types = 0;  // bert
   std::int64_t experts = 0, experts_per_token = 0, expert_ffn = 0,
-               expert_step = 0;  // every expert_step-th layer is sparse
+               expert_step = 0;       // every expert_step-th layer is sparse
+  std::int64_t expert_capacity = 0;   // rows of one expert's buffer (Switch); 0: as many as are routed to it
+  std::int64_t relative_buckets = 0;  // T5's relative position bias
+  Head head = Head::language_model;   // in inference
+  Head training_head = Head::language_model;
+  double dropout = 0, attention_dropout = 0;  // probabilities, in training
+  double rotary_ratio = 0;                    // share of head_dim that rotary positions turn; 0: none
   Activation activation = Activation::gelu;
   Norm norm = Norm::layernorm;
   bool gated_ffn = false, attention_bias = false, qkv_bias = false, ffn_bias = false;
