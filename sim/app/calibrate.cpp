@@ -1,0 +1,107 @@
+#include <algorithm>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "calibration/fit.hpp"
+#include "models/weights.hpp"
+#include "sim/app/progress.hpp"
+#include "sim/app/training_data.hpp"
+#include "sim/app/verbs.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/paths.hpp"
+
+namespace tessera {
+namespace {
+
+class Calibrate final : public Command {
+ public:
+  explicit Calibrate(CLI::App& app) {
+    app.add_option("--data", data_, "folder of measurements (default: the folder TESSERA_DATA names)");
+    app.add_option("--out", out_, "folder for the weights (default: calibration/weights)");
+    app.add_option("--leave-out", options_.leave_out, "GPUs to keep out of every fit")->delimiter(',');
+    app.add_option("--family", options_.families, "only these families of kernels")->delimiter(',');
+    app.add_flag("!--no-error-table", options_.error_table, "skip the refits without each GPU: faster, no error bars");
+    app.add_flag("--json", json_, "print the errors on GPUs left out as JSON");
+  }
+
+  int run() override {
+    options_.data = training_data(data_, "calibrate");
+    if (out_.empty() && !options_.leave_out.empty()) {
+      throw InputError(Diagnostic{.file = "--leave-out",
+                                  .line = 0,
+                                  .column = 0,
+                                  .message = "would overwrite the committed weights; give --out DIR"});
+    }
+    options_.out = out_.empty() ? home() / "calibration" / "weights" : std::filesystem::path(out_);
+    fit_all();
+    report();
+    return 0;
+  }
+
+ private:
+  /// Every family's file is written once it is done: an interrupted run keeps those that are.
+  void fit_all() {
+    std::optional<Progress> line;
+    options_.progress = [&](std::string_view step) {
+      line.reset();
+      line.emplace(step);
+    };
+    fit(options_);
+  }
+
+  [[nodiscard]] std::vector<FamilyWeights> fitted() const {
+    std::vector<FamilyWeights> all;
+    for (const auto& entry : std::filesystem::directory_iterator(options_.out)) {
+      if (entry.path().extension() == ".json") all.push_back(read_weights(entry.path()));
+    }
+    std::ranges::sort(all, {}, &FamilyWeights::family);
+    return all;
+  }
+
+  void report() const {
+    Json json = Json::array();
+    if (!json_) fmt::print("{:<12} {:<20} {:<20} {:>7} {:>8} {:>9} {:>8}\n", "family", "GPU left out", "operator",
+                           "rows", "mean %", "median %", "bias %");
+    for (const FamilyWeights& weights : fitted()) {
+      for (const LeftOut& row : weights.left_out) {
+        if (json_) {
+          json.push(as_json(weights.family, row));
+        } else {
+          fmt::print("{:<12} {:<20} {:<20} {:>7} {:>8.2f} {:>9.2f} {:>+8.2f}\n", weights.family, row.gpu, row.op,
+                     row.rows, 100 * row.mean_error, 100 * row.median_error, 100 * row.bias);
+        }
+      }
+    }
+    if (json_) fmt::print("{}\n", Json(Json::Object{{"left_out", std::move(json)}}).dump());
+    if (!json_) fmt::print("Weights in {}\n", options_.out.string());
+  }
+
+  static Json as_json(const std::string& family, const LeftOut& row) {
+    return Json(Json::Object{{"family", family},
+                             {"gpu", row.gpu},
+                             {"op", row.op},
+                             {"n", row.rows},
+                             {"mape", 100 * row.mean_error},
+                             {"median_ape", 100 * row.median_error},
+                             {"bias", 100 * row.bias}});
+  }
+
+  FitOptions options_;
+  std::string data_, out_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_calibrate(CLI::App& app) {
+  return std::make_unique<Calibrate>(app);
+}
+
+}  // namespace tessera

@@ -1,0 +1,178 @@
+#include <array>
+#include <map>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "sim/app/run.hpp"
+#include "sim/app/scenario.hpp"
+#include "sim/app/validation/kernel_rows.hpp"
+#include "sim/app/verbs.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+#include "sim/report/outputs.hpp"
+
+namespace tessera {
+namespace {
+
+/// Dimensions of operators, by the columns of a file of measurements; `--q-len` sets q_len.
+constexpr std::array kDimensions{"m",        "n",      "k",      "b",     "rows",  "h",      "c_in",  "c_out",
+                                 "ksize",    "hw",     "stride", "pad",   "q_len", "kv_len", "heads", "kv_heads",
+                                 "head_dim", "tokens", "hidden", "inter", "topk",  "experts"};
+
+std::string flag_of(std::string name) {
+  for (char& c : name)
+    if (c == '_') c = '-';
+  return "--" + name;
+}
+
+/// Mistakes without a position: there is no file.
+[[noreturn]] void rethrow_as_usage(const InputError& error) {
+  std::vector<Diagnostic> diagnostics;
+  for (const Diagnostic& d : error.diagnostics()) diagnostics.push_back({"", 0, 0, "predict: " + d.message});
+  throw InputError(std::move(diagnostics));
+}
+
+class Predict final : public Command {
+ public:
+  explicit Predict(CLI::App& app) {
+    app.add_option("OPERATOR", operator_,
+                   "gemm, softmax, attention_prefill, ... (`tessera list operators`); or --model");
+    app.add_option("--gpu", gpu_, "name or data sheet (`tessera list platforms`)")->required();
+    app.add_option("--dtype", dtype_, "fp32, tf32, fp16, bf16, fp8, int8, nvfp4")->capture_default_str();
+    app.add_option("--latency-model", latency_model_, "`tessera list latency-models`")->capture_default_str();
+    app.add_flag("--json", json_, "print as JSON");
+    for (const char* name : kDimensions)
+      app.add_option(flag_of(name), dimensions_[name], "of the operator")->group("Dimensions of an operator");
+    app.add_option("--timing", timing_, "graph: device time alone; eager: with a launch between two events")
+        ->group("Dimensions of an operator");
+    const std::string model_group = "A model instead of an operator";
+    app.add_option("--model", model_, "built-in name or config.json")->group(model_group);
+    app.add_option("--mode", mode_, "inference or training")->capture_default_str()->group(model_group);
+    app.add_option("--batch", batch_, "samples (also a dimension of attention)")->group(model_group);
+    app.add_option("--seq", sequence_, "tokens per sample")->group(model_group);
+    app.add_option("--attention", attention_, "eager or flash")->group(model_group);
+    app.add_option("--optimizer", optimizer_, "none or adam")->group(model_group);
+    app.add_flag("--fused", fused_, "chains of elementwise operators as one kernel")->group(model_group);
+    app.add_flag("--cuda-graph", cuda_graph_, "no host launches")->group(model_group);
+  }
+
+  int run() override {
+    if (operator_.empty() == model_.empty())
+      throw InputError(Diagnostic{"", 0, 0, "predict: give an operator or --model, one of them"});
+    const auto latency = make_latency_model(latency_model_);
+    try {
+      return operator_.empty() ? predict_model(*latency) : predict_operator(*latency);
+    } catch (const InputError& error) {
+      rethrow_as_usage(error);
+    }
+  }
+
+ private:
+  int predict_operator(const LatencyModel& latency) {
+    const CsvTable table = CsvTable::parse("op\n" + operator_ + "\n", "predict");
+    std::map<std::string, std::string> cells = dimensions_;
+    cells["gpu"] = gpu_;
+    cells["dtype"] = dtype_;
+    cells["timing"] = timing_;
+    cells["batch"] = batch_;
+    Mistakes mistakes;
+    Catalogue catalogue;
+    RowReader reader(table, 0, cells, mistakes);
+    const KernelRow row = read_kernel_row(reader, catalogue);
+    mistakes.check();
+    if (const auto wrong = shape_error(row.kernel)) throw InputError(Diagnostic{"", 0, 0, *wrong});
+    const KernelCost cost = latency.predict(std::span(&row.kernel, 1), *row.gpu, row.context).front();
+    if (json_)
+      fmt::print("{}\n", operator_json(row, cost).dump());
+    else
+      print_operator(row, cost);
+    return 0;
+  }
+
+  static Json operator_json(const KernelRow& row, const KernelCost& cost) {
+    return Json(Json::Object{
+        {"gpu", row.gpu->name},
+        {"kernel", describe_kernel(row.kernel)},
+        {"time_s",
+         Json(Json::Object{
+             {"p10", cost.time.p10.value()}, {"p50", cost.time.p50.value()}, {"p90", cost.time.p90.value()}})},
+        {"flops", flops(row.kernel).value()},
+        {"compulsory_bytes", traffic(row.kernel).total().value()},
+        {"hbm_bytes", cost.hbm_bytes.value()},
+        {"energy_j", cost.energy.value()},
+        {"blocks", cost.blocks},
+        {"blocks_per_sm", cost.blocks_per_sm},
+        {"waves", cost.waves},
+        {"provenance", to_string(cost.provenance)},
+        {"out_of_range", cost.out_of_range},
+    });
+  }
+
+  static void print_operator(const KernelRow& row, const KernelCost& cost) {
+    fmt::print("{} on {}\n", describe_kernel(row.kernel), row.gpu->name);
+    fmt::print("  time        {}, p10 - p90: {} - {}, {}\n", format(cost.time.p50), format(cost.time.p10),
+               format(cost.time.p90), to_string(cost.provenance));
+    fmt::print("  arithmetic  {}, {}\n", format(flops(row.kernel)), format(flops(row.kernel) / cost.time.p50));
+    fmt::print("  memory      {} from or to HBM, {}\n", format(cost.hbm_bytes), format(cost.hbm_bytes / cost.time.p50));
+    fmt::print("  blocks      {} in {} wave{}, {} per SM\n", cost.blocks, cost.waves, cost.waves == 1 ? "" : "s",
+               cost.blocks_per_sm);
+    fmt::print("  energy      {}\n", format(cost.energy));
+    if (cost.out_of_range > 0)
+      fmt::print("  outside what the model was fitted on, by {:.2g} widths of its range: trust it less\n",
+                 cost.out_of_range);
+  }
+
+  int predict_model(const LatencyModel& latency) {
+    const Scenario scenario = read<Scenario>(as_scenario());
+    const RunSpec spec = resolve(scenario, scenario.runs.front());
+    const RunResult result = tessera::run(spec, latency);
+    if (json_)
+      fmt::print("{}\n", summary_json(result.summary).dump());
+    else
+      fmt::print("{}", text_report(result.summary));
+    return 0;
+  }
+
+  /// The flags as a scenario of one run, so that they get its checks.
+  [[nodiscard]] Document as_scenario() const {
+    Node workload{.kind = Node::Kind::map};
+    const auto set = [](Node& map, std::string key, const std::string& value) {
+      if (value.empty()) return;
+      map.fields.emplace_back(std::move(key), Node{.kind = Node::Kind::scalar, .scalar = value});
+    };
+    set(workload, "model", model_);
+    set(workload, "mode", mode_);
+    set(workload, "dtype", dtype_);
+    set(workload, "sequence", sequence_);
+    for (const char* key : mode_ == "training" ? std::vector{"global_batch", "micro_batch"} : std::vector{"batch"})
+      set(workload, key, batch_);
+    set(workload, "attention", attention_);
+    set(workload, "optimizer", optimizer_);
+    set(workload, "fused", fused_ ? "true" : "");
+    set(workload, "cuda_graph", cuda_graph_ ? "true" : "");
+    Node item{.kind = Node::Kind::map};
+    set(item, "name", "model");
+    set(item, "gpu", gpu_);
+    item.fields.emplace_back("workload", std::move(workload));
+    Document document{"predict", {.kind = Node::Kind::map}};
+    set(document.root, "name", "predict");
+    document.root.fields.emplace_back("runs", Node{.kind = Node::Kind::sequence, .items = {std::move(item)}});
+    return document;
+  }
+
+  std::string operator_, gpu_, dtype_ = "bf16", latency_model_ = "tile", timing_;
+  std::map<std::string, std::string> dimensions_;
+  std::string model_, mode_ = "inference", batch_, sequence_, attention_, optimizer_;
+  bool json_ = false, fused_ = false, cuda_graph_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_predict(CLI::App& app) {
+  return std::make_unique<Predict>(app);
+}
+
+}  // namespace tessera

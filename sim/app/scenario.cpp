@@ -1,0 +1,92 @@
+#include "sim/app/scenario.hpp"
+
+#include <fmt/format.h>
+
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+#include "sim/serve/policy.hpp"
+
+namespace tessera {
+namespace {
+
+/// A path in the file means a path from the file's folder, where such a file exists.
+void resolve_path(Node& map, std::string_view key, std::string_view extension, const std::filesystem::path& folder) {
+  for (auto& [name, value] : map.fields) {
+    if (name != key || !value.scalar.ends_with(extension)) continue;
+    const auto beside = folder / value.scalar;
+    if (std::filesystem::exists(beside)) value.scalar = beside.string();
+  }
+}
+
+void resolve_paths(Document& document, const std::filesystem::path& folder) {
+  for (auto& [key, runs] : document.root.fields) {
+    if (key != "runs") continue;
+    for (Node& item : runs.items) {
+      resolve_path(item, "gpu", ".yaml", folder);
+      resolve_path(item, "cluster", ".yaml", folder);
+      for (auto& [name, workload] : item.fields)
+        if (name == "workload") resolve_path(workload, "model", ".json", folder);
+    }
+  }
+}
+
+/// Requests that all have the workload's length, formed into one batch per replica by the serving policy.
+void set_inference_batch(BuildOptions& build, const RunSection& section, int dp) {
+  const std::int64_t per_replica = section.workload.batch.value() / dp;
+  const std::vector<Request> requests(static_cast<std::size_t>(per_replica), {section.workload.sequence});
+  const Batch batch = make_serving_policy(section.serving)->next(requests, per_replica);
+  build.batch = static_cast<std::int64_t>(batch.requests.size());
+  build.sequence = batch.padded_tokens / build.batch;
+}
+
+}  // namespace
+
+ScenarioFile read_scenario(const std::filesystem::path& path, std::span<const std::string> settings) {
+  ScenarioFile file{path, parse_document(path), {}};
+  for (const std::string& setting : settings) {
+    const auto equals = setting.find('=');
+    if (equals == std::string::npos)
+      throw InputError(Diagnostic{"--set", 0, 0, fmt::format("'{}' is not of the form path=value", setting)});
+    set_value(file.document, setting.substr(0, equals), setting.substr(equals + 1));
+  }
+  resolve_paths(file.document, path.parent_path());
+  file.scenario = read<Scenario>(file.document);
+  return file;
+}
+
+ClusterSpec platform_of(const RunSection& section) {
+  return section.gpu ? single_gpu(*section.gpu) : find_cluster(*section.cluster, section.nodes.value_or(0));
+}
+
+RunSpec resolve(const Scenario& scenario, const RunSection& section) {
+  const WorkloadSection& w = section.workload;
+  RunSpec spec;
+  spec.scenario = scenario.name;
+  spec.name = section.name;
+  spec.model = find_model(w.model);
+  spec.cluster = platform_of(section);
+  spec.parallel.tp = section.parallel.tp;
+  spec.parallel.dp = section.parallel.dp.value_or(section.gpus.value_or(spec.cluster.gpus()) / section.parallel.tp);
+  spec.parallel.bucket = section.parallel.bucket;
+  spec.build = {.mode = w.mode,
+                .batch = w.micro_batch.value_or(1),
+                .sequence = w.sequence,
+                .dtype = w.dtype,
+                .attention = w.attention,
+                .optimizer = w.optimizer.value_or(w.mode == Mode::training ? OptimizerKind::adam : OptimizerKind::none),
+                .accumulate = true,
+                .fused = w.fused};
+  if (w.mode == Mode::training)
+    spec.parallel.micro_batches = w.global_batch.value() / (spec.parallel.dp * w.micro_batch.value());
+  else
+    set_inference_batch(spec.build, section, spec.parallel.dp);
+  spec.placement = section.placement;
+  spec.simulation = {.fidelity = scenario.fidelity,
+                     .fold = scenario.fold,
+                     .dispatch = section.dispatch,
+                     .cuda_graph = w.cuda_graph,
+                     .record_spans = true};
+  return spec;
+}
+
+}  // namespace tessera

@@ -1,0 +1,232 @@
+// What a scenario may say and what is wrong with one: the only place that knows its keys and defaults.
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <iterator>
+#include <set>
+
+#include <fmt/format.h>
+
+#include "sim/app/scenario.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+#include "sim/dispatch/policy.hpp"
+#include "sim/place/policy.hpp"
+#include "sim/serve/policy.hpp"
+
+namespace tessera {
+
+static constexpr std::array<std::string_view, 2> enum_names(Mode) {
+  return {"inference", "training"};
+}
+static constexpr std::array<std::string_view, 2> enum_names(AttentionKind) {
+  return {"eager", "flash"};
+}
+static constexpr std::array<std::string_view, 2> enum_names(OptimizerKind) {
+  return {"none", "adam"};
+}
+static constexpr std::array<std::string_view, 3> enum_names(Recompute) {
+  return {"none", "selective", "full"};
+}
+static constexpr std::array<std::string_view, 3> enum_names(Fidelity) {
+  return {"auto", "kernel", "wave"};
+}
+static constexpr std::array<std::string_view, 2> enum_names(Fold) {
+  return {"off", "on"};
+}
+
+namespace {
+
+/// Reports the mistakes that looking something up brings to light, at `key`. True if there were none.
+bool look_up(Reader& r, std::string_view key, const std::function<void()>& what) {
+  try {
+    what();
+    return true;
+  } catch (const InputError& error) {
+    for (const Diagnostic& d : error.diagnostics()) {
+      const std::string at = d.file.empty() || d.line == 0 ? d.file : fmt::format("{}:{}:{}", d.file, d.line, d.column);
+      r.error(key, at.empty() ? d.message : fmt::format("{}: {}", at, d.message));
+    }
+    return false;
+  }
+}
+
+/// Names become folders and are used in --set.
+void check_name(Reader& r, const std::string& name) {
+  const auto fine = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; };
+  if (r.has("name") && (name.empty() || !std::ranges::all_of(name, fine)))
+    r.error("name", fmt::format("'{}' names a folder: use letters, digits, - and _", name));
+}
+
+template <class T>
+void check_positive(Reader& r, std::string_view key, const std::optional<T>& value) {
+  if (value && *value <= 0) r.error(key, fmt::format("must be positive, found {}", *value));
+}
+
+/// Batches have other names in training and inference, so that a reader knows what is meant.
+void check_batches(Reader& r, const WorkloadSection& s) {
+  const bool training = s.mode == Mode::training;
+  const auto need = [&](std::string_view key, bool given, bool wanted) {
+    if (wanted && !given)
+      r.error("", fmt::format("missing key '{}', which mode {} needs", key, enum_names(s.mode)[training]));
+    if (!wanted && given)
+      r.error(key, fmt::format("mode {} takes {}", enum_names(s.mode)[training],
+                               training ? "global_batch and micro_batch" : "batch"));
+  };
+  need("batch", s.batch.has_value(), !training);
+  need("global_batch", s.global_batch.has_value(), training);
+  need("micro_batch", s.micro_batch.has_value(), training);
+  if (!training && s.optimizer.value_or(OptimizerKind::none) != OptimizerKind::none)
+    r.error("optimizer", "mode inference has no optimizer");
+}
+
+void check_latency_model(Reader& r, const std::string& name) {
+  std::vector<std::string> names;
+  for (const auto& entry : latency_models()) names.emplace_back(entry.name);
+  if (std::ranges::find(names, name) == names.end())
+    r.error("latency_model", fmt::format("unknown latency model '{}'{}; there are {}", name, did_you_mean(name, names),
+                                         fmt::join(names, ", ")));
+}
+
+std::int64_t replicas(const RunSection& s, int gpus) {
+  return s.parallel.dp.value_or(gpus / s.parallel.tp);
+}
+
+void check_world(Reader& r, const RunSection& s, const ClusterSpec& cluster) {
+  const int used = s.gpus.value_or(cluster.gpus());
+  const int tp = s.parallel.tp;
+  const std::string_view at = r.has("parallel") ? "parallel" : "";
+  if (used > cluster.gpus())
+    return r.error("gpus", fmt::format("{} GPUs are asked for, {} has {}", used, cluster.name, cluster.gpus()));
+  if (!s.parallel.dp && used % tp != 0) return r.error(at, fmt::format("tp {} does not divide the {} GPUs", tp, used));
+  if (const std::int64_t world = tp * replicas(s, used); world != used)
+    r.error(at, fmt::format("tp {} x dp {} = {} GPUs, but {} are used{}", tp, replicas(s, used), world, used,
+                            s.gpus || world > used ? "" : fmt::format(" (gpus: {} uses a part)", world)));
+}
+
+void check_batch_split(Reader& r, const RunSection& s, std::int64_t dp) {
+  const WorkloadSection& w = s.workload;
+  if (w.mode == Mode::inference) {
+    if (*w.batch % dp != 0) r.error("workload", fmt::format("batch {} is not a multiple of dp {}", *w.batch, dp));
+  } else if (*w.global_batch % (dp * *w.micro_batch) != 0) {
+    r.error("workload", fmt::format("global_batch {} is not a multiple of dp {} x micro_batch {}", *w.global_batch, dp,
+                                    *w.micro_batch));
+  }
+}
+
+void check_model_split(Reader& r, const RunSection& s, const ModelConfig& model) {
+  const int tp = s.parallel.tp;
+  const auto divides = [&](std::string_view what, std::int64_t count) {
+    if (count % tp != 0)
+      r.error("parallel", fmt::format("tp {} does not divide the {} {} of {}", tp, count, what, model.name));
+  };
+  divides("heads", model.heads);
+  if (model.kv_heads != model.heads) divides("kv_heads", model.kv_heads);
+  if (model.positions > 0 && s.workload.sequence > model.positions)
+    r.error("workload", fmt::format("sequence {} is longer than the {} positions that {} has learned",
+                                    s.workload.sequence, model.positions, model.name));
+}
+
+void check_dtype(Reader& r, Dtype dtype, const GpuSpec& gpu) {
+  if (gpu.peak_of(dtype) > FlopsPerSec()) return;
+  std::vector<std::string_view> there;
+  for (const Dtype other : kDtypes)
+    if (gpu.peak_of(other) > FlopsPerSec()) there.push_back(to_string(other));
+  r.error("workload", fmt::format("{} has no {}; it has {}", gpu.name, to_string(dtype), fmt::join(there, ", ")));
+}
+
+/// Checks that need several fields; only for a section whose fields are each right.
+void check_together(Reader& r, const RunSection& s) {
+  const ClusterSpec cluster = platform_of(s);
+  check_model_split(r, s, find_model(s.workload.model));
+  check_dtype(r, s.workload.dtype, cluster.gpu);
+  check_world(r, s, cluster);
+  if (r.ok()) check_batch_split(r, s, replicas(s, s.gpus.value_or(cluster.gpus())));
+}
+
+}  // namespace
+
+void describe(Reader& r, WorkloadSection& s) {
+  r.required("model", s.model, "a built-in model (`tessera list models`) or a Hugging Face config.json");
+  r.required("mode", s.mode, "inference: one forward pass over the prompts (prefill); training: one optimizer step");
+  r.optional("dtype", s.dtype, "of weights, activations and gradients");
+  r.required("sequence", s.sequence, "tokens per sample");
+  r.optional("batch", s.batch, "inference: prompts, over all replicas");
+  r.optional("global_batch", s.global_batch, "training: samples per step, over all replicas");
+  r.optional("micro_batch", s.micro_batch, "training: samples that one replica computes at once");
+  r.optional("attention", s.attention, "eager writes the score matrix to memory, flash does not");
+  r.optional("recompute", s.recompute, "activations computed again in backward; only none so far");
+  r.optional("optimizer", s.optimizer, "default: adam in training (fp32 master weights and two moments)");
+  r.optional("fused", s.fused, "chains of elementwise operators run as one kernel, as torch.compile makes them");
+  r.optional("cuda_graph", s.cuda_graph, "kernels are launched as one graph: the host costs nothing");
+  if (r.has("model")) look_up(r, "model", [&] { find_model(s.model); });
+  if (r.has("sequence")) check_positive(r, "sequence", std::optional(s.sequence));
+  check_positive(r, "batch", s.batch);
+  check_positive(r, "global_batch", s.global_batch);
+  check_positive(r, "micro_batch", s.micro_batch);
+  if (s.recompute != Recompute::none)
+    r.error("recompute", fmt::format("not supported yet: {}; use none",
+                                     enum_names(s.recompute)[static_cast<std::size_t>(s.recompute)]));
+  if (r.has("mode")) check_batches(r, s);
+}
+
+void describe(Reader& r, ParallelSection& s) {
+  r.optional("tp", s.tp, "tensor parallelism: GPUs that share every layer");
+  r.optional("dp", s.dp, "data parallelism: replicas; default: GPUs / tp");
+  r.optional("bucket", s.bucket, "gradients are reduced in buckets of this size");
+  check_positive(r, "tp", std::optional(s.tp));
+  check_positive(r, "dp", s.dp);
+  if (r.has("bucket") && s.bucket <= Bytes()) r.error("bucket", "must be positive");
+}
+
+void describe(Reader& r, RunSection& s) {
+  r.required("name", s.name, "of this run; names the folder of its results");
+  r.required("workload", s.workload, "what is computed");
+  r.optional("gpu", s.gpu, "one GPU in a plain host (`tessera list platforms`); or:");
+  r.optional("cluster", s.cluster, "a node or cluster (`tessera list platforms`), or a path to one");
+  r.optional("nodes", s.nodes, "of the cluster; default: as its file says");
+  r.optional("gpus", s.gpus, "of the cluster that the run uses; default: all");
+  r.optional("parallel", s.parallel, "how it is spread; tp x dp is the number of GPUs");
+  r.optional("placement", s.placement, "which GPUs the ranks get (`tessera list policies`)");
+  r.optional("dispatch", s.dispatch, "how a GPU shares itself (`tessera list policies`)");
+  r.optional("serving", s.serving, "inference: how prompts become batches (`tessera list policies`)");
+  check_name(r, s.name);
+  check_positive(r, "nodes", s.nodes);
+  check_positive(r, "gpus", s.gpus);
+  if (!r.printing() && s.gpu.has_value() == s.cluster.has_value())
+    r.error("", s.gpu ? "both 'gpu' and 'cluster' are given; keep one" : "missing key 'gpu' or 'cluster'");
+  else if (!r.printing())
+    look_up(r, s.gpu ? "gpu" : "cluster", [&] { platform_of(s); });
+  if (s.gpu && s.nodes) r.error("nodes", "only a cluster has nodes");
+  look_up(r, "placement", [&] { make_placement_policy(s.placement); });
+  look_up(r, "dispatch", [&] { make_dispatch_policy(s.dispatch); });
+  look_up(r, "serving", [&] { make_serving_policy(s.serving); });
+  if (!r.printing() && r.ok()) check_together(r, s);
+}
+
+void describe(Reader& r, Scenario& s) {
+  r.required("name", s.name, "of the scenario; names the folder of its results");
+  r.optional("seed", s.seed, "of every random choice");
+  r.optional("fidelity", s.fidelity,
+             "kernel: one event per kernel; wave: per cohort of blocks; auto: where it matters");
+  r.optional("fold", s.fold, "ranks that do the same at symmetric places are simulated once");
+  r.optional("latency_model", s.latency_model, "prices kernels (`tessera list latency-models`)");
+  r.required("runs", s.runs, "one or more runs");
+  check_name(r, s.name);
+  check_latency_model(r, s.latency_model);
+  if (r.has("runs") && s.runs.empty()) r.error("runs", "at least one run is needed");
+  std::set<std::string> names;
+  for (const RunSection& run : s.runs)
+    if (!names.insert(run.name).second) r.error("runs", fmt::format("two runs are named '{}'", run.name));
+}
+
+std::string scenario_reference() {
+  std::string text = "| key | type | default | meaning |\n|---|---|---|---|\n";
+  for (const ReferenceRow& row : reference<Scenario>())
+    fmt::format_to(std::back_inserter(text), "| `{}` | {}{} | {} | {} |\n", row.path, row.type,
+                   row.unit.empty() ? "" : ", " + row.unit, row.required ? "**required**" : row.default_text,
+                   row.meaning);
+  return text;
+}
+
+}  // namespace tessera

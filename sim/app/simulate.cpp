@@ -1,0 +1,89 @@
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "sim/app/inputs.hpp"
+#include "sim/app/progress.hpp"
+#include "sim/app/run.hpp"
+#include "sim/app/scenario.hpp"
+#include "sim/app/verbs.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+#include "sim/report/outputs.hpp"
+
+namespace tessera {
+namespace {
+
+class Simulate final : public Command {
+ public:
+  explicit Simulate(CLI::App& app) {
+    app.add_option("SCENARIO", scenarios_, "scenario files")->required();
+    app.add_option("--run", only_, "only these runs");
+    app.add_option("--set", settings_, "change a key: --set runs.train.parallel.tp=4")->allow_extra_args(false);
+    app.add_option("--out", out_, "folder for the results, instead of results/<scenario>");
+    app.add_flag("--json", json_, "print the summaries as JSON");
+  }
+
+  int run() override {
+    std::vector<ScenarioFile> files;  // all of them are checked before the first one runs
+    for (const std::string& path : scenarios_) files.push_back(read_scenario(path, settings_));
+    if (files.size() > 1 && !out_.empty())
+      throw InputError(Diagnostic{"--out", 0, 0, "one folder for several scenarios; give one scenario"});
+    check_run_names(files);
+    Json summaries = Json::array();
+    for (const ScenarioFile& file : files) run_scenario(file, summaries);
+    if (json_) fmt::print("{}\n", Json(Json::Object{{"runs", std::move(summaries)}}).dump());
+    return 0;
+  }
+
+ private:
+  void check_run_names(const std::vector<ScenarioFile>& files) const {
+    std::vector<std::string> names;
+    for (const ScenarioFile& file : files)
+      for (const RunSection& section : file.scenario.runs) names.push_back(section.name);
+    for (const std::string& name : only_)
+      if (std::ranges::find(names, name) == names.end())
+        throw InputError(Diagnostic{
+            "--run", 0, 0,
+            fmt::format("unknown run '{}'{}; there are {}", name, did_you_mean(name, names), fmt::join(names, ", "))});
+  }
+
+  void run_scenario(const ScenarioFile& file, Json& summaries) const {
+    const auto latency = make_latency_model(file.scenario.latency_model);
+    for (const RunSection& section : file.scenario.runs) {
+      if (!only_.empty() && std::ranges::find(only_, section.name) == only_.end()) continue;
+      const RunSpec spec = resolve(file.scenario, section);
+      const RunResult result = [&] {
+        const Progress progress(fmt::format("simulating {} / {}", spec.scenario, spec.name));
+        return tessera::run(spec, *latency);
+      }();
+      report(file, spec, result, summaries);
+    }
+  }
+
+  void report(const ScenarioFile& file, const RunSpec& spec, const RunResult& result, Json& summaries) const {
+    const auto base = out_.empty() ? std::filesystem::path("results") / spec.scenario : std::filesystem::path(out_);
+    const auto folder = base / spec.name;
+    const Manifest manifest{spec.scenario, spec.name, file.scenario.seed, as_json(file.document.root),
+                            input_hashes(file, spec)};
+    const auto written = write_outputs(folder, result.summary, result.plan, result.costs, result.trace, manifest);
+    if (json_) return summaries.push(summary_json(result.summary));
+    fmt::print("{}Files in {}: {}\n\n", text_report(result.summary), folder.string(), fmt::join(written, ", "));
+  }
+
+  std::vector<std::string> scenarios_, only_, settings_;
+  std::string out_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_simulate(CLI::App& app) {
+  return std::make_unique<Simulate>(app);
+}
+
+}  // namespace tessera

@@ -1,0 +1,101 @@
+#include <cstdio>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "models/latency_model.hpp"
+#include "sim/app/progress.hpp"
+#include "sim/app/training_data.hpp"
+#include "sim/app/validation/refit.hpp"
+#include "sim/app/validation/render.hpp"
+#include "sim/app/validation/validation.hpp"
+#include "sim/app/verbs.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/config/gzip.hpp"
+
+namespace tessera {
+namespace {
+
+class Validate final : public Command {
+ public:
+  explicit Validate(CLI::App& app) {
+    app.add_option("FILE", options_.files, "measurements: .csv or .csv.gz (kernels or whole models)")->required();
+    app.add_option("--where", options_.where, "only rows that meet all: split=headline,suspect=0,latency_ms>0.02");
+    app.add_option("--measure", options_.measure, "another measured column: fw_ms, bw_ms");
+    app.add_option("--by", options_.by, "columns to group by; none: overall alone (default: set, or gpu,op,dtype)")
+        ->delimiter(',');
+    app.add_option("--out", out_, "write every row with prediction, band and provenance: .csv or .csv.gz");
+    app.add_option("--fail-above", fail_above_, "exit 1 where the overall mean abs % error is above this");
+    app.add_option("--leave-out", leave_out_, "refit without the rows of these GPUs first")->delimiter(',');
+    app.add_option("--data", data_, "training data for --leave-out (default: the folder TESSERA_DATA names)");
+    app.add_option("--weights", weights_, "folder of fitted weights, instead of the committed ones");
+    app.add_option("--latency-model", latency_model_, "roofline or tile");
+    app.add_option("--gpu", gpu_, "the GPU of rows that name none");
+    app.add_option("--platform", platform_, "the platform of rows that name none");
+    app.add_flag("--json", json_, "print the result as JSON");
+  }
+
+  int run() override {
+    if (!gpu_.empty()) options_.defaults["gpu"] = gpu_;
+    if (!platform_.empty()) options_.defaults["platform"] = platform_;
+    const ValidationReport report = leave_out_.empty() ? with_weights(weights_) : without_gpus();
+    if (!out_.empty()) write_rows(report);
+    fmt::print("{}", json_ ? to_json(report).dump() + '\n' : text_table(report));
+    return verdict(report.overall);
+  }
+
+ private:
+  [[nodiscard]] ValidationReport with_weights(const std::filesystem::path& weights) const {
+    const auto latency = make_latency_model(latency_model_, weights);
+    std::optional<Progress> line;
+    return validate(options_, *latency, [&](std::size_t done, std::size_t total) {
+      line.reset();
+      line.emplace(fmt::format("{} of {} rows", done, total));
+    });
+  }
+
+  [[nodiscard]] ValidationReport without_gpus() const {
+    if (!weights_.empty()) throw InputError(Diagnostic{"--leave-out", 0, 0, "fits its own weights; drop --weights"});
+    std::optional<Progress> line;
+    const Refit refit(training_data(data_, "--leave-out"), leave_out_, [&](std::string_view step) {
+      line.reset();
+      line.emplace(step);
+    });
+    line.reset();
+    return with_weights(refit.weights());
+  }
+
+  void write_rows(const ValidationReport& report) const {
+    const std::string rows = rows_csv(report);
+    write_file(out_, out_.ends_with(".gz") ? gzip(rows) : rows);
+  }
+
+  /// No row at all cannot hold a bound.
+  [[nodiscard]] int verdict(const Metrics& overall) const {
+    if (!fail_above_) return 0;
+    if (overall.n == 0) throw RunError("--fail-above: no row was predicted");
+    if (overall.mape <= *fail_above_) return 0;
+    fmt::print(stderr, "error: mean abs error {:.2f} % is above {} %\n", overall.mape, *fail_above_);
+    return 1;
+  }
+
+  ValidationOptions options_;
+  std::optional<double> fail_above_;
+  std::vector<std::string> leave_out_;
+  std::string out_, data_, weights_, latency_model_ = "tile", gpu_, platform_;
+  bool json_ = false;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_validate(CLI::App& app) {
+  return std::make_unique<Validate>(app);
+}
+
+}  // namespace tessera

@@ -1,0 +1,23 @@
+#include <array>
+
+#include "sim/app/verbs.hpp"
+
+namespace tessera {
+
+std::span<const Verb> verbs() {
+  static constexpr std::array kVerbs{
+      Verb{"check", "find the mistakes in a scenario without running it", "tessera check scenarios/quickstart.yaml",
+           make_check},
+      Verb{"list", "what there is: platforms, models, policies, operators, latency-models", "tessera list platforms",
+           make_list},
+      Verb{"predict", "the time of one operator or one model on one GPU",
+           "tessera predict --gpu H100-SXM-80GB gemm --m 4096 --n 4096 --k 4096 --dtype bf16\n"
+           "  tessera predict --gpu H100-SXM-80GB --model llama-2-7b --batch 8 --seq 2048",
+           make_predict},
+      Verb{"simulate", "run scenarios: time, memory, energy, and a timeline of each run",
+           "tessera simulate scenarios/quickstart.yaml --set runs.train.workload.micro_batch=2", make_simulate},
+  };
+  return kVerbs;
+}
+
+}  // namespace tessera
