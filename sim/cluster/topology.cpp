@@ -1,0 +1,128 @@
+#include <fmt/format.h>
+
+#include "sim/base/error.hpp"
+#include "sim/cluster/fabric.hpp"
+#include "sim/cluster/interconnect.hpp"
+
+namespace tessera {
+
+namespace {
+
+std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, LinkTable& table) {
+  switch (spec.fabric.kind) {
+    case FabricKind::rail_optimised:
+    case FabricKind::fat_tree:
+      return make_clos(spec, table);
+    case FabricKind::dragonfly:
+      return make_dragonfly(spec, table);
+    case FabricKind::torus:
+      return make_torus(spec, table);
+    case FabricKind::none:
+      break;
+  }
+  return nullptr;
+}
+
+std::optional<SpecProblem> node_problem(const NodeSpec& node) {
+  if (node.gpus < 1) return SpecProblem{"gpus", "must be more than 0"};
+  if (node.intra == IntraNode::hybrid_cube_mesh && node.gpus != 8) {
+    return SpecProblem{"intra", fmt::format("a hybrid cube mesh joins 8 GPUs, the node has {}", node.gpus)};
+  }
+  if (node.gpus > 1 && !(node.gpu_link > BytesPerSec())) {
+    return SpecProblem{"gpu_link", fmt::format("{} has no link of its own to others: give gpu_link, or intra: pcie",
+                                               node.gpu.empty() ? "the GPU" : node.gpu)};
+  }
+  if (node.nics > 0 && node.nics % node.gpus != 0 && node.gpus % node.nics != 0) {
+    return SpecProblem{"nics", fmt::format("{} NICs cannot be shared out evenly over {} GPUs", node.nics, node.gpus)};
+  }
+  return std::nullopt;
+}
+
+std::optional<SpecProblem> fabric_problem(const ClusterSpec& spec) {
+  if (spec.node.nics < 1 || !(spec.node.nic_bandwidth > BytesPerSec())) {
+    return SpecProblem{"nodes",
+                       fmt::format("{} nodes, but node '{}' has no NICs to join them", spec.nodes, spec.node.name)};
+  }
+  switch (spec.fabric.kind) {
+    case FabricKind::none:
+      return SpecProblem{"fabric.kind", fmt::format("{} nodes need a fabric", spec.nodes)};
+    case FabricKind::rail_optimised:
+    case FabricKind::fat_tree:
+      return clos_problem(spec);
+    case FabricKind::dragonfly:
+      return dragonfly_problem(spec);
+    case FabricKind::torus:
+      return torus_problem(spec);
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<SpecProblem> find_problem(const ClusterSpec& cluster) {
+  if (cluster.nodes < 1) return SpecProblem{"nodes", "must be more than 0"};
+  if (auto problem = node_problem(cluster.node)) return problem;
+  return cluster.nodes > 1 ? fabric_problem(cluster) : std::nullopt;
+}
+
+BytesPerSec switch_link(const ClusterSpec& spec) {
+  return spec.fabric.link_bandwidth > BytesPerSec() ? spec.fabric.link_bandwidth : spec.node.port_bandwidth();
+}
+
+Topology::Topology(const ClusterSpec& spec)
+    : gpus_(spec.gpus()),
+      gpus_per_node_(spec.node.gpus),
+      ports_(spec.node.ports()),
+      rails_(spec.fabric.kind == FabricKind::rail_optimised) {
+  if (const auto problem = find_problem(spec)) {
+    throw InputError(Diagnostic{.file = spec.name, .message = fmt::format("{}: {}", problem->key, problem->message)});
+  }
+  LinkTable table{links_};
+  table.add_vertices(static_cast<std::size_t>(gpus_));
+  inside_ = std::make_unique<Interconnect>(spec, table);
+  if (spec.nodes == 1) return;
+  between_ = make_fabric(spec, table);
+  first_port_link_ = table.next();
+  const Seconds latency = spec.node.nic_latency + spec.fabric.hop_latency;
+  for (int port = 0; port < spec.nodes * ports_; ++port) {
+    const std::uint32_t host = inside_->host(port / ports_), there = between_->switch_of(port);
+    const std::string name = fmt::format("node{}/nic{}", port / ports_, port % ports_);
+    table.add({name + "/out", spec.node.port_bandwidth(), latency, host, there});
+    table.add({name + "/in", spec.node.port_bandwidth(), spec.node.nic_latency, there, host});
+  }
+}
+
+Topology::Topology(Topology&&) noexcept = default;
+Topology& Topology::operator=(Topology&&) noexcept = default;
+Topology::~Topology() = default;
+
+std::vector<LinkId> Topology::path(int from, int to) const {
+  TESSERA_ASSERT(0 <= from && from < gpus_ && 0 <= to && to < gpus_, "no such GPU");
+  std::vector<LinkId> path;
+  if (from == to) return path;
+  const int source = from / gpus_per_node_, target = to / gpus_per_node_;
+  int gpu = from % gpus_per_node_;
+  const int peer = to % gpus_per_node_;
+  if (source == target) {
+    inside_->path(source, gpu, peer, path);
+    return path;
+  }
+  const auto port = [&](int node, int local) { return node * ports_ + local * ports_ / gpus_per_node_; };
+  const auto port_link = [&](int index, std::size_t in) {
+    return link_id(first_port_link_ + 2 * static_cast<std::size_t>(index) + in);
+  };
+  // To another rail: first inside the node to the GPU on that rail, as NCCL does (PXN).
+  if (rails_ && inside_->direct() && port(0, gpu) != port(0, peer)) {
+    inside_->path(source, gpu, peer, path);
+    gpu = peer;
+  }
+  const int out = port(source, gpu), in = port(target, peer);
+  path.push_back(inside_->to_host(source, gpu));
+  path.push_back(port_link(out, 0));
+  between_->route(out, in, path);
+  path.push_back(port_link(in, 1));
+  path.push_back(inside_->from_host(target, peer));
+  return path;
+}
+
+}  // namespace tessera
