@@ -39,7 +39,4 @@ struct RunResult {
 /// RunError when it cannot be done: does not fit (with the table of components), a dtype the GPU lacks, a deadlock.
 RunResult run(const RunSpec& spec, const LatencyModel& latency);
 
-/// The message of a model that does not fit: per component, by how much, and what would make it fit. Empty: it fits.
-std::string memory_complaint(const RunSpec& spec, const MemoryFootprint& footprint);
-
 }  // namespace tessera

@@ -21,6 +21,7 @@ enum class Recompute : std::uint8_t { none, selective, full };
 
 /// What is computed.
 struct WorkloadSection {
+  WorkloadSection() = default;  // no aggregate: g++ 12 warns of uninitialized members in T{} otherwise
   std::string model;
   Mode mode = Mode::inference;
   Dtype dtype = Dtype::bf16;
@@ -41,6 +42,7 @@ struct ParallelSection {
 
 /// One run of a scenario.
 struct RunSection {
+  RunSection() = default;  // no aggregate, as above
   std::string name;
   WorkloadSection workload;
   std::optional<std::string> gpu, cluster;
@@ -72,6 +74,9 @@ struct ScenarioFile {
 
 /// Reads and checks a scenario; `settings` are "path=value". InputError with all mistakes.
 ScenarioFile read_scenario(const std::filesystem::path& path, std::span<const std::string> settings = {});
+
+/// What the run runs on.
+ClusterSpec platform_of(const RunSection& section);
 
 /// A run with its model and platform loaded.
 RunSpec resolve(const Scenario& scenario, const RunSection& section);
