@@ -24,8 +24,9 @@ constexpr double kLanesPerWatt = 63e9, kLanesOldPerWatt = 56e9;
 constexpr double kOldNode = 10;         // nm; planar and first FinFET generations above
 constexpr double kOldNodeMatrix = 1.6;  // energy of a matrix FLOP there, relative
 
-// Bandwidth of large copies over the data sheet's (NeuSight's elementwise rows: 0.86-0.90 on HBM2, 0.74 on GDDR).
-constexpr double kHbmShare = 0.90, kGddrShare = 0.82;
+// Bandwidth of large copies over the data sheet's (NeuSight's elementwise rows: 0.86-0.91 on V100 and A100).
+// GDDR of Ampere and later 0.82 (A40 adds of Vidur, L40S decode of AIConfigurator); before that, and Pascal's HBM2, 0.75.
+constexpr double kHbmShare = 0.89, kGddrShare = 0.82, kEarlyShare = 0.75;
 // L2 to SMs: 64 bytes per clock per SM (NVIDIA A100 whitepaper: 5120 B/clk for 108 SMs), of which about 0.7 is seen.
 constexpr double kL2BytesPerClock = 64 * 0.7;
 // Little's law for one SM: about 40 KiB of loads in flight, about 700 ns to device memory.
@@ -39,6 +40,13 @@ constexpr double kIdleShare = 0.12, kHbmEnergy = 40e-12, kGddrEnergy = 72e-12;
 
 bool is_hbm(const GpuSpec& gpu) {
   return gpu.memory_type.rfind("HBM", 0) == 0;
+}
+
+double bandwidth_share(const GpuSpec& gpu) {
+  const bool early = gpu.vendor == "NVIDIA" && gpu.process_nm > kOldNode;
+  const bool pascal = early && gpu.matrix_unit == MatrixUnit::none;
+  if (pascal || (early && !is_hbm(gpu))) return kEarlyShare;
+  return is_hbm(gpu) ? kHbmShare : kGddrShare;
 }
 
 double fma_per_clock(FlopsPerSec peak, const GpuSpec& gpu) {
@@ -90,7 +98,7 @@ Device derive_device(const GpuSpec& gpu) {
     device.energy_per_flop[i] =
         JoulesPerFlop(active * std::min(1 / per_watt, gpu.power_cap.value() / device.sustained[i].value()));
   }
-  device.hbm = gpu.memory_bandwidth * (is_hbm(gpu) ? kHbmShare : kGddrShare);
+  device.hbm = gpu.memory_bandwidth * bandwidth_share(gpu);
   device.hbm_per_sm = BytesPerSec(kInFlight / kMemoryLatency);
   device.l2 = BytesPerSec(kL2BytesPerClock * gpu.sms * gpu.boost_clock.value());
   device.launch_floor = Seconds(kLaunchFloor);

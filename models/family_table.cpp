@@ -3,6 +3,7 @@
 
 #include "models/family.hpp"
 #include "models/gemm.hpp"
+#include "models/vector.hpp"
 
 namespace tessera {
 
@@ -11,8 +12,8 @@ std::span<const Family> families() {
       Family{"gemm_simt", "matrix multiplication on fp32 lanes", kGemmInputs, kGemmSimtConstants, analyse_gemm_simt},
       Family{"gemm_matrix", "matrix multiplication on matrix units", kGemmInputs, kGemmMatrixConstants,
              analyse_gemm_matrix},
-      Family{"vector", "elementwise, softmax, norms", {}, {}, analyse_roofline},
-      Family{"memory", "copies, look-ups, optimizer steps", {}, {}, analyse_roofline},
+      Family{"vector", "elementwise, softmax, norms", {}, kVectorConstants, analyse_vector},
+      Family{"memory", "copies, look-ups, optimizer steps", {}, kMemoryConstants, analyse_memory},
       Family{"prefill", "attention over many new tokens, and its backward", {}, {}, analyse_roofline},
       Family{"decode", "attention of one new token", {}, {}, analyse_roofline},
       Family{"conv", "two-dimensional convolution", {}, {}, analyse_roofline},

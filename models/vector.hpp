@@ -1,0 +1,54 @@
+// Kernels bound by memory: rows of the family table for elementwise, row-wise and byte-moving operators.
+#pragma once
+
+#include <array>
+
+#include "models/family.hpp"
+
+namespace tessera {
+
+/// Order of kVectorConstants.
+enum class VectorConstant : std::uint8_t {
+  eager_elementwise,
+  eager_softmax,
+  eager_norm,
+  eager_hidden,
+  pow_cycles,
+  softmax_block,
+  softmax_vector_step,
+  softmax_scalar_step,
+  softmax_warp,
+  softmax_warp_issue,
+  norm_block,
+  norm_step,
+  norm_issue,
+};
+
+inline constexpr std::array kVectorConstants{
+    // Host time before the kernel starts, of a PyTorch call timed by two events; the call's return hides what follows.
+    NamedConstant{"eager_elementwise_s", 14e-6},
+    NamedConstant{"eager_softmax_s", 20e-6},
+    NamedConstant{"eager_norm_s", 34e-6},
+    NamedConstant{"eager_hidden_s", 13e-6},
+    // Clock cycles: of one lane per power; of one block from start to end (fixed, and per dependent step over its row);
+    // of one warp scheduler per warp and step.
+    NamedConstant{"pow_lane_cycles", 52},
+    NamedConstant{"softmax_block_cycles", 8000},
+    NamedConstant{"softmax_vector_step_cycles", 1500},
+    NamedConstant{"softmax_scalar_step_cycles", 1500},
+    NamedConstant{"softmax_warp_cycles", 2000},
+    NamedConstant{"softmax_warp_issue_cycles", 20},
+    NamedConstant{"norm_block_cycles", 4000},
+    NamedConstant{"norm_step_cycles", 500},
+    NamedConstant{"norm_issue_cycles", 100},
+};
+
+/// As above, for kernels that only move bytes.
+inline constexpr std::array kMemoryConstants{NamedConstant{"eager_elementwise_s", 14e-6},
+                                             NamedConstant{"eager_hidden_s", 13e-6}};
+
+KernelAnalysis analyse_vector(const Kernel&, const Device&, const PredictContext&, const FamilyWeights&);
+/// Copies, look-ups, optimizer steps: bytes alone.
+KernelAnalysis analyse_memory(const Kernel&, const Device&, const PredictContext&, const FamilyWeights&);
+
+}  // namespace tessera
