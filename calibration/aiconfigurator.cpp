@@ -1,0 +1,26 @@
+#include "calibration/aiconfigurator.hpp"
+
+#include <algorithm>
+#include <array>
+
+namespace tessera {
+
+std::span<const AicSystem> aic_systems() {
+  static constexpr std::array kSystems{AicSystem{"a100_sxm", "A100-SXM-80GB"}, AicSystem{"b200_sxm", "B200-SXM-180GB"},
+                                       AicSystem{"h100_sxm", "H100-SXM-80GB"}, AicSystem{"l40s", "L40S"}};
+  return kSystems;
+}
+
+std::vector<std::filesystem::path> aic_files(const std::filesystem::path& data, const AicSystem& system,
+                                             std::string_view op) {
+  const std::filesystem::path folder = data / "kernels" / "aiconfigurator" / system.folder;
+  const std::string start = std::string(op) + "__";
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
+    if (entry.path().filename().string().starts_with(start)) files.push_back(entry.path());
+  }
+  std::ranges::sort(files);
+  return files;
+}
+
+}  // namespace tessera

@@ -1,0 +1,56 @@
+#include <array>
+#include <optional>
+
+#include "calibration/aiconfigurator.hpp"
+#include "sim/config/csv.hpp"
+
+namespace tessera {
+
+namespace {
+
+struct AicGemm {
+  std::string_view dtype, source;  // source empty: any
+  Dtype ours;
+};
+constexpr std::array kGemms{
+    AicGemm{"bfloat16", "", Dtype::bf16},
+    AicGemm{"fp8", "CutlassFP8ScaledMMLinearKernel", Dtype::fp8},
+    AicGemm{"nvfp4", "FlashInferCuteDslNvFp4LinearKernel", Dtype::nvfp4},
+};
+
+std::optional<Dtype> dtype_of(std::string_view dtype, std::string_view source) {
+  for (const AicGemm& gemm : kGemms) {
+    if (gemm.dtype == dtype && (gemm.source.empty() || gemm.source == source)) return gemm.ours;
+  }
+  return std::nullopt;
+}
+
+void append(const std::filesystem::path& file, std::string_view gpu, Dataset& data) {
+  const CsvTable table = CsvTable::read(file);
+  const std::size_t source = table.need("kernel_source"), dtype = table.need("gemm_dtype");
+  const std::size_t m = table.need("m"), n = table.need("n"), k = table.need("k"), time = table.need("latency");
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto ours = dtype_of(table.cell(row, dtype), table.cell(row, source));
+    const double ms = table.number(row, time).value_or(0);
+    if (!ours || ms <= 0) continue;
+    const GemmShape shape{.m = table.integer(row, m).value_or(0),
+                          .n = table.integer(row, n).value_or(0),
+                          .k = table.integer(row, k).value_or(0)};
+    data.samples.push_back({.gpu = data.gpu_index(gpu),
+                            .kernel = {Op::gemm, *ours, shape},
+                            .context = {Timing::graph, Residency::rotated},
+                            .time = Seconds(ms * 1e-3)});
+  }
+}
+
+}  // namespace
+
+Dataset read_aic_gemm(const std::filesystem::path& data) {
+  Dataset out;
+  for (const AicSystem& system : aic_systems()) {
+    for (const auto& file : aic_files(data, system, "gemm")) append(file, system.gpu, out);
+  }
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,212 @@
+#include "calibration/fit.hpp"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <optional>
+
+#include "models/log_time.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+namespace tessera {
+
+namespace {
+
+const Family& row_of(const Recipe& recipe) {
+  return families()[static_cast<std::size_t>(recipe.family)];
+}
+
+std::vector<Device> devices_of(const Dataset& data) {
+  std::vector<Device> devices;
+  for (const std::string& gpu : data.gpus) devices.push_back(derive_device(find_gpu(gpu)));
+  return devices;
+}
+
+/// The analyses' inputs and logs, for some samples.
+struct Analysed {
+  std::vector<float> raw;
+  TrainingSet set;
+};
+
+Analysed analyse_all(const Recipe& recipe, const FamilyWeights& weights, const Dataset& data) {
+  const Family& family = row_of(recipe);
+  const std::vector<Device> devices = devices_of(data);
+  Analysed out;
+  out.set.inputs = static_cast<int>(family.inputs.size());
+  for (const Sample& sample : data.samples) {
+    const KernelAnalysis a = family.analyse(sample.kernel, devices[sample.gpu], sample.context, weights);
+    out.raw.insert(out.raw.end(), a.inputs.begin(), a.inputs.begin() + out.set.inputs);
+    out.set.log_base.push_back(static_cast<float>(std::log(a.base.value())));
+    out.set.log_floor.push_back(static_cast<float>(std::log(a.floor.value())));
+    out.set.log_target.push_back(static_cast<float>(std::log(sample.time.value())));
+  }
+  return out;
+}
+
+/// The family's own samples, thinned; those of `leave_out` no longer for fitting.
+Dataset prepare(const Recipe& recipe, const Dataset& data, std::span<const std::string> leave_out) {
+  const std::vector<Device> devices = devices_of(data);
+  Dataset own{data.gpus, {}};
+  for (Sample sample : data.samples) {
+    if (family_of(sample.kernel, devices[sample.gpu]) != recipe.family) continue;
+    if (std::ranges::find(leave_out, data.gpus[sample.gpu]) != leave_out.end()) sample.fit = false;
+    own.samples.push_back(sample);
+  }
+  return thin(own, recipe.rows_per_group);
+}
+
+Dataset where(const Dataset& data, const std::function<bool(const Sample&)>& keep) {
+  Dataset some{data.gpus, {}};
+  std::ranges::copy_if(data.samples, std::back_inserter(some.samples), keep);
+  return some;
+}
+
+double quantile(std::vector<double>& values, double q) {
+  if (values.empty()) return 0;
+  const auto rank = static_cast<std::ptrdiff_t>(q * static_cast<double>(values.size() - 1));
+  std::nth_element(values.begin(), values.begin() + rank, values.end());
+  return values[static_cast<std::size_t>(rank)];
+}
+
+Residuals residuals_of(std::vector<double> errors) {
+  return {quantile(errors, 0.1), quantile(errors, 0.5), quantile(errors, 0.9)};
+}
+
+/// Four digits: what a reader of the file needs.
+double rounded(double value) {
+  return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
+}
+
+Residuals rounded(const Residuals& r) {
+  return {rounded(r.p10), rounded(r.p50), rounded(r.p90)};
+}
+
+/// Fits without each GPU in turn; errors on it go to the table, its residuals to the error bars.
+void fill_error_table(const Recipe& recipe, const Dataset& data, const FitOptions& options, FamilyWeights& weights) {
+  std::vector<double> small, large;
+  const std::vector<Device> devices = devices_of(data);
+  for (const std::string& gpu : data.gpus) {
+    const auto of_gpu = [&](const Sample& s) { return data.gpus[s.gpu] == gpu; };
+    const Dataset own = where(data, of_gpu);
+    if (own.samples.empty()) continue;
+    const bool fitted = std::ranges::any_of(own.samples, [](const Sample& s) { return s.fit; });
+    std::optional<FamilyWeights> without;
+    if (fitted) without = fit_family(recipe, data, std::vector{gpu});
+    const FamilyWeights& used = without ? *without : weights;
+    for (LeftOut& row : errors_on(used, recipe, data, gpu)) {
+      options.progress(fmt::format("{} without {}: {} rows, mean error {:.1f} %, median {:.1f} %, bias {:+.1f} %",
+                                   row_of(recipe).name, gpu + " " + row.op, row.rows, 100 * row.mean_error,
+                                   100 * row.median_error, 100 * row.bias));
+      weights.left_out.push_back(std::move(row));
+    }
+    const std::vector<double> errors = log_errors(used, recipe, own);
+    const Analysed analysed = analyse_all(recipe, used, own);
+    for (std::size_t i = 0; i < errors.size(); ++i) {
+      const double predicted = analysed.set.log_target[i] - errors[i];
+      (predicted < analysed.set.log_floor[i] + std::log(kSmallRatio) ? small : large).push_back(errors[i]);
+    }
+  }
+  weights.small = rounded(residuals_of(std::move(small)));
+  weights.large = rounded(residuals_of(std::move(large)));
+}
+
+std::vector<Recipe> chosen(const FitOptions& options) {
+  std::vector<Recipe> some;
+  std::vector<std::string> names;
+  for (const Recipe& recipe : recipes()) names.emplace_back(row_of(recipe).name);
+  for (const std::string& wanted : options.families) {
+    if (std::ranges::find(names, wanted) == names.end()) {
+      throw InputError(
+          Diagnostic{.file = {}, .message = fmt::format("unknown family '{}'{}", wanted, did_you_mean(wanted, names))});
+    }
+  }
+  for (const Recipe& recipe : recipes()) {
+    const bool all = options.families.empty();
+    if (all || std::ranges::find(options.families, row_of(recipe).name) != options.families.end()) {
+      some.push_back(recipe);
+    }
+  }
+  return some;
+}
+
+std::string command_line(const FitOptions& options, std::string_view family) {
+  std::string text = fmt::format("tessera calibrate --family {}", family);
+  for (const std::string& gpu : options.leave_out) text += " --leave-out " + gpu;
+  return text;
+}
+
+}  // namespace
+
+FamilyWeights fit_family(const Recipe& recipe, const Dataset& data, std::span<const std::string> leave_out) {
+  const Family& family = row_of(recipe);
+  FamilyWeights weights = unfitted(family);
+  const Dataset mine = where(data, [&](const Sample& s) {
+    return s.fit && std::ranges::find(leave_out, data.gpus[s.gpu]) == leave_out.end();
+  });
+  Analysed analysed = analyse_all(recipe, weights, mine);
+  weights.inputs = fit_ranges(analysed.raw, family.inputs);
+  analysed.set.x = standardise(analysed.raw, weights.inputs);
+  weights.nets = train_ensemble(analysed.set, recipe.train, recipe.members);
+  round_weights(weights.nets);
+  return weights;
+}
+
+std::vector<double> log_errors(const FamilyWeights& weights, const Recipe& recipe, const Dataset& data) {
+  const Analysed analysed = analyse_all(recipe, weights, data);
+  std::vector<float> net(data.samples.size()), outside(data.samples.size());
+  weights.evaluate(analysed.raw, net, outside);
+  std::vector<double> errors;
+  for (std::size_t i = 0; i < net.size(); ++i) {
+    errors.push_back(analysed.set.log_target[i] -
+                     log_time(analysed.set.log_base[i], net[i], analysed.set.log_floor[i]));
+  }
+  return errors;
+}
+
+std::vector<LeftOut> errors_on(const FamilyWeights& weights, const Recipe& recipe, const Dataset& data,
+                               std::string_view gpu) {
+  std::map<std::string, Dataset> per_op;
+  for (const Sample& sample : data.samples) {
+    if (data.gpus[sample.gpu] != gpu) continue;
+    Dataset& own = per_op[fmt::format("{} {}{}", to_string(sample.kernel.op), to_string(sample.kernel.dtype),
+                                      sample.fit ? "" : " (test)")];
+    own.gpus = data.gpus;
+    own.samples.push_back(sample);
+  }
+  std::vector<LeftOut> rows;
+  for (const auto& [op, own] : per_op) {
+    LeftOut row{std::string(gpu), op, own.samples.size()};
+    std::vector<double> magnitudes;
+    for (double error : log_errors(weights, recipe, own)) {
+      const double relative = std::exp(-error) - 1;
+      row.mean_error += std::abs(relative) / static_cast<double>(row.rows);
+      row.bias += relative / static_cast<double>(row.rows);
+      magnitudes.push_back(std::abs(relative));
+    }
+    row.median_error = rounded(quantile(magnitudes, 0.5));
+    row.mean_error = rounded(row.mean_error);
+    row.bias = rounded(row.bias);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+void fit(const FitOptions& options) {
+  for (const Recipe& recipe : chosen(options)) {
+    const Family& family = row_of(recipe);
+    options.progress(fmt::format("{}: reading {}", family.name, recipe.source));
+    const Dataset data = prepare(recipe, recipe.load(options.data), options.leave_out);
+    options.progress(fmt::format("{}: fitting on {} rows", family.name,
+                                 std::ranges::count_if(data.samples, [](const Sample& s) { return s.fit; })));
+    FamilyWeights weights = fit_family(recipe, data, {});
+    if (options.error_table) fill_error_table(recipe, data, options, weights);
+    weights.command = command_line(options, family.name);
+    weights.data = recipe.source;
+    write_weights(options.out / fmt::format("{}.json", family.name), weights);
+  }
+}
+
+}  // namespace tessera

@@ -1,0 +1,14 @@
+// Readers of the NeuSight artifact (github.com/sitar-lab/NeuSight, MIT) in its repackaged layout, folder `neusight`.
+#pragma once
+
+#include <filesystem>
+
+#include "calibration/dataset.hpp"
+
+namespace tessera {
+
+/// linear.csv.gz and bmm.csv.gz: fp32, eager timing, operands warm. `fit` is set for split=train rows. Left out: P4's
+/// linear rows of split=train, which other kernels ran four times slower than its test rows.
+Dataset read_neusight_gemm(const std::filesystem::path& data);
+
+}  // namespace tessera

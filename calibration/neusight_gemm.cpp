@@ -1,0 +1,40 @@
+#include "calibration/neusight.hpp"
+#include "sim/config/csv.hpp"
+
+namespace tessera {
+
+namespace {
+
+constexpr std::string_view kSlowLinearGpu = "P4";
+
+void append(const std::filesystem::path& file, Op op, Dataset& data) {
+  const CsvTable table = CsvTable::read(file);
+  const std::size_t gpu = table.need("gpu"), split = table.need("split"), time = table.need("latency_ms");
+  const std::size_t b = table.need("b"), m = table.need("m"), n = table.need("n"), k = table.need("k");
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const bool train = table.cell(row, split) == "train";
+    if (op == Op::linear && train && table.cell(row, gpu) == kSlowLinearGpu) continue;
+    GemmShape shape{.batch = table.integer(row, b).value_or(1),
+                    .m = table.integer(row, m).value_or(0),
+                    .n = table.integer(row, n).value_or(0),
+                    .k = table.integer(row, k).value_or(0),
+                    .layout = op == Op::linear ? GemmLayout::tn : GemmLayout::nn,
+                    .bias = op == Op::linear};
+    data.samples.push_back({.gpu = data.gpu_index(table.cell(row, gpu)),
+                            .fit = train,
+                            .kernel = {op, Dtype::fp32, shape},
+                            .context = {Timing::eager, Residency::warm},
+                            .time = Seconds(table.number(row, time).value_or(0) * 1e-3)});
+  }
+}
+
+}  // namespace
+
+Dataset read_neusight_gemm(const std::filesystem::path& data) {
+  Dataset out;
+  append(data / "neusight" / "linear.csv.gz", Op::linear, out);
+  append(data / "neusight" / "bmm.csv.gz", Op::bmm, out);
+  return out;
+}
+
+}  // namespace tessera
