@@ -2,25 +2,28 @@
 
 #include <algorithm>
 #include <cctype>
-#include <numeric>
 
 namespace tessera {
 
 namespace {
 
-/// Levenshtein's distance: insertions, deletions and substitutions.
+/// Insertions, deletions, substitutions and swaps of neighbours (optimal string alignment).
 std::size_t edit_distance(std::string_view a, std::string_view b) {
-  std::vector<std::size_t> row(b.size() + 1);
-  std::iota(row.begin(), row.end(), std::size_t{0});
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    std::size_t diagonal = row[0]++;
-    for (std::size_t j = 0; j < b.size(); ++j) {
-      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
-      diagonal = row[j + 1];
-      row[j + 1] = std::min({row[j] + 1, row[j + 1] + 1, substituted});
+  const std::size_t width = b.size() + 1;
+  std::vector<std::size_t> table((a.size() + 1) * width);
+  for (std::size_t i = 0; i <= a.size(); ++i) table[i * width] = i;
+  for (std::size_t j = 0; j <= b.size(); ++j) table[j] = j;
+  for (std::size_t i = 1; i <= a.size(); ++i) {
+    for (std::size_t j = 1; j <= b.size(); ++j) {
+      std::size_t& here = table[i * width + j];
+      const std::size_t substituted = table[(i - 1) * width + j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      here = std::min({table[(i - 1) * width + j] + 1, table[i * width + j - 1] + 1, substituted});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
+        here = std::min(here, table[(i - 2) * width + j - 2] + 1);
+      }
     }
   }
-  return row.back();
+  return table.back();
 }
 
 /// Similar: at most two in five letters differ, or one name is a part of the other.

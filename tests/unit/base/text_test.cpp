@@ -18,6 +18,7 @@ TEST(Text, NearestName) {
   EXPECT_EQ(nearest_name("H100", names), "H100-NVL");  // the shorter of two that contain it
   EXPECT_EQ(nearest_name("h100 sxm 80gb", names), "H100-SXM-80GB");
   EXPECT_EQ(nearest_name("pp", names), "tp");
+  EXPECT_EQ(nearest_name("laetcny", names), "latency");  // two swaps
   EXPECT_EQ(nearest_name("colour", names), std::nullopt);
   EXPECT_EQ(nearest_name("", names), std::nullopt);
   EXPECT_EQ(did_you_mean("latencey", names), "; did you mean 'latency'?");
