@@ -59,10 +59,10 @@ struct Parameter {
 /// Operators of one micro-batch. Dependencies are the issue order (one stream), as eager frameworks run it;
 /// the optimizer's operators, if any, come last and run once per step.
 struct Graph {
-  std::string model;
-  std::vector<Operator> operators;
-  std::vector<Parameter> parameters;
-  std::vector<std::string> names;
+  std::string model{};
+  std::vector<Operator> operators{};
+  std::vector<Parameter> parameters{};
+  std::vector<std::string> names{};
   std::int64_t heads = 0, kv_heads = 0;  // what Split::heads divides; 0: no attention
 
   std::uint32_t intern(std::string_view name);  // index of an equal name, added if new
