@@ -1,6 +1,7 @@
 // The families, in the order of FamilyId.
 #include <array>
 
+#include "models/attention.hpp"
 #include "models/family.hpp"
 #include "models/gemm.hpp"
 #include "models/vector.hpp"
@@ -14,8 +15,9 @@ std::span<const Family> families() {
              analyse_gemm_matrix},
       Family{"vector", "elementwise, softmax, norms", {}, kVectorConstants, analyse_vector},
       Family{"memory", "copies, look-ups, optimizer steps", {}, kMemoryConstants, analyse_memory},
-      Family{"prefill", "attention over many new tokens, and its backward", {}, {}, analyse_roofline},
-      Family{"decode", "attention of one new token", {}, {}, analyse_roofline},
+      Family{"prefill", "attention over many new tokens, and its backward", kPrefillInputs, kPrefillConstants,
+             analyse_prefill},
+      Family{"decode", "attention of one new token", kDecodeInputs, kDecodeConstants, analyse_decode},
       Family{"conv", "two-dimensional convolution", {}, {}, analyse_roofline},
       Family{"moe", "grouped matrix multiplications of experts", {}, {}, analyse_roofline},
   };

@@ -1,0 +1,151 @@
+// Fused attention (Dao et al., FlashAttention-2, arXiv 2307.08691): a block takes 128 queries of one head and walks
+// over the keys they may see; decoding splits the keys so that all SMs have work.
+#include "models/attention.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/cache.hpp"
+
+namespace tessera {
+
+namespace {
+
+constexpr double kQueryRows = 128, kKeyStep = 64;
+// Exponentials per clock and SM: the special-function units' 16 (CUDA C++ Programming Guide, arithmetic throughput).
+constexpr double kExpPerClock = 16;
+// Backward over forward rate: 63 and 73 % of peak on A100 (FlashAttention-2, section 4.1).
+constexpr double kBackwardRate = 63.0 / 73.0;
+// Decoding: keys of one split at least, and blocks per SM that fill a GPU.
+constexpr double kSplitKeys = 256, kFill = 2;
+constexpr double kSetSpill = 4;
+
+float log_of(double x) {
+  return static_cast<float>(std::log(x));
+}
+
+/// An attention shape as numbers.
+struct Sizes {
+  double batch, q, kv, heads, kv_heads, dim, element;
+
+  Sizes(const Kernel& kernel, const AttentionShape& s)
+      : batch(static_cast<double>(s.batch)),
+        q(static_cast<double>(s.q_len)),
+        kv(static_cast<double>(s.kv_len)),
+        heads(static_cast<double>(s.heads)),
+        kv_heads(static_cast<double>(s.kv_heads)),
+        dim(static_cast<double>(s.head_dim)),
+        element(element_size(kernel.dtype).value()) {}
+
+  [[nodiscard]] Bytes cache() const { return Bytes(2 * batch * kv * kv_heads * dim * element); }
+};
+
+/// Bytes that come from device memory; the rest was left in L2 by the same call before.
+Bytes from_memory(const Kernel& kernel, const Device& device, const PredictContext& context) {
+  const Bytes bytes = traffic(kernel).total();
+  if (context.residency == Residency::cold) return bytes;
+  return bytes * spilled_share(bytes, device.spec.l2, kSetSpill);
+}
+
+FlopsPerSec rate_of(Dtype dtype, const Device& device) {
+  return device.sustained_of(dtype);
+}
+
+BlockFootprint prefill_block(const Sizes& s, const Device& device) {
+  const bool wide = device.spec.matrix_unit == MatrixUnit::wgmma || device.spec.matrix_unit == MatrixUnit::tcgen05;
+  const double keys = s.dim <= 128 ? kKeyStep : kKeyStep / 2;
+  BlockFootprint block;
+  block.threads = wide ? 384 : 128;
+  block.registers_per_thread = wide ? 168 : 240;
+  block.shared_memory = min(Bytes((kQueryRows + 2 * keys) * s.dim * s.element), device.spec.shared_memory_per_sm);
+  return block;
+}
+
+/// Query-key pairs that blocks of 128 queries compute, masked ones in the last steps included.
+double computed_pairs(const Sizes& s, bool causal) {
+  const double blocks = std::ceil(s.q / kQueryRows);
+  const double all = blocks * kQueryRows * std::ceil(s.kv / kKeyStep) * kKeyStep;
+  if (!causal) return all;
+  const double before = s.kv - s.q;
+  return std::min(all, kQueryRows * (blocks * before + kQueryRows * blocks * (blocks + 1) / 2));
+}
+
+}  // namespace
+
+KernelAnalysis analyse_prefill(const Kernel& kernel, const Device& device, const PredictContext& context,
+                               const FamilyWeights& weights) {
+  const auto& shape = std::get<AttentionShape>(kernel.shape);
+  const Sizes s(kernel, shape);
+  const bool backward = kernel.op == Op::attention_backward;
+  const double sms = device.spec.sms, blocks = s.batch * s.heads * std::ceil(s.q / kQueryRows);
+  const double pairs = s.batch * s.heads * computed_pairs(s, shape.causal);
+  const double gemms = backward ? 5 : 2;
+  const FlopsPerSec rate = rate_of(kernel.dtype, device) * (backward ? kBackwardRate : 1.0);
+
+  KernelAnalysis out;
+  out.footprint = prefill_block(s, device);
+  out.blocks = static_cast<std::int64_t>(blocks);
+  out.blocks_per_sm = occupancy(out.footprint, device.spec);
+  out.executed = Flops(2 * gemms * s.dim * pairs);
+  out.hbm_bytes = from_memory(kernel, device, context);
+  const Seconds mean = out.executed / rate;
+  const Seconds longest = Flops(2 * gemms * s.dim * kQueryRows * s.kv) / (rate / sms);
+  const Seconds compute = max(mean, longest), memory = out.hbm_bytes / device.hbm;
+  const Seconds exponentials = pairs / (kExpPerClock * sms * device.spec.boost_clock);
+  out.base = max(max(compute, memory), exponentials);
+  out.floor = Seconds(weights.constants[0].second);
+
+  const double per_sm = blocks / sms, rounds = std::ceil(per_sm);
+  out.inputs = {log_of(memory / compute),
+                log_of(exponentials / compute),
+                log_of(compute / mean),
+                log_of(rounds),
+                log_of(per_sm / rounds),
+                log_of(s.q),
+                log_of(s.kv / s.q),
+                log_of(s.heads / s.kv_heads),
+                log_of(s.batch * s.heads),
+                log_of(s.dim),
+                log_of(out.base / out.floor),
+                log_of(s.cache() / device.spec.l2),
+                log_of(out.executed / flops(kernel))};
+  return out;
+}
+
+KernelAnalysis analyse_decode(const Kernel& kernel, const Device& device, const PredictContext& context,
+                              const FamilyWeights& weights) {
+  const Sizes s(kernel, std::get<AttentionShape>(kernel.shape));
+  const double sms = device.spec.sms, pairs_of_heads = s.batch * s.kv_heads;
+  const double wanted = std::ceil(kFill * sms / pairs_of_heads), possible = std::ceil(s.kv / kSplitKeys);
+  const double splits = std::max(1.0, std::min(wanted, possible)), blocks = pairs_of_heads * splits;
+
+  KernelAnalysis out;
+  out.footprint = {.threads = 128, .registers_per_thread = 128, .shared_memory = Bytes(32 * 1024)};
+  out.blocks = static_cast<std::int64_t>(blocks);
+  out.blocks_per_sm = occupancy(out.footprint, device.spec);
+  out.executed = flops(kernel);
+  out.hbm_bytes = from_memory(kernel, device, context);
+  const double busy = std::min(blocks, sms);
+  const Bytes all = traffic(kernel).total();
+  const Seconds memory = out.hbm_bytes / min(device.hbm, device.hbm_per_sm * busy);
+  const Seconds l2 = all / (device.l2 * (busy / sms)), compute = out.executed / rate_of(kernel.dtype, device);
+  out.base = max(max(memory, l2), compute);
+  out.floor = Seconds(weights.constants[0].second);
+
+  const double per_sm = blocks / sms, rounds = std::ceil(per_sm);
+  out.inputs = {log_of(out.base / out.floor),
+                log_of(compute / l2),
+                log_of(l2 / out.base),
+                log_of(rounds),
+                log_of(per_sm / rounds),
+                log_of(s.kv),
+                log_of(s.batch),
+                log_of(s.heads / s.kv_heads),
+                log_of(s.kv_heads),
+                log_of(s.dim),
+                log_of(s.cache() / device.spec.l2),
+                log_of(splits)};
+  return out;
+}
+
+}  // namespace tessera
