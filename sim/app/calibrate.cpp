@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include "calibration/fit.hpp"
 #include "models/weights.hpp"
@@ -67,8 +67,9 @@ class Calibrate final : public Command {
 
   void report() const {
     Json json = Json::array();
-    if (!json_) fmt::print("{:<12} {:<20} {:<20} {:>7} {:>8} {:>9} {:>8}\n", "family", "GPU left out", "operator",
-                           "rows", "mean %", "median %", "bias %");
+    if (!json_)
+      fmt::print("{:<12} {:<20} {:<20} {:>7} {:>8} {:>9} {:>8}\n", "family", "GPU left out", "operator", "rows",
+                 "mean %", "median %", "bias %");
     for (const FamilyWeights& weights : fitted()) {
       for (const LeftOut& row : weights.left_out) {
         if (json_) {

@@ -18,8 +18,8 @@ std::filesystem::path training_data(const std::string& given, const std::string&
                                 .message = "needs the measurements to fit on; give --data DIR or set TESSERA_DATA"});
   }
   if (!std::filesystem::is_directory(folder)) {
-    throw InputError(Diagnostic{
-        .file = flag, .line = 0, .column = 0, .message = fmt::format("no folder '{}'", folder.string())});
+    throw InputError(
+        Diagnostic{.file = flag, .line = 0, .column = 0, .message = fmt::format("no folder '{}'", folder.string())});
   }
   return folder;
 }

@@ -6,6 +6,8 @@ namespace tessera {
 
 std::span<const Verb> verbs() {
   static constexpr std::array kVerbs{
+      Verb{"calibrate", "fit the latency models on measured kernels; errors on GPUs left out",
+           "tessera calibrate --data measurements --out my-weights", make_calibrate},
       Verb{"check", "find the mistakes in a scenario without running it", "tessera check scenarios/quickstart.yaml",
            make_check},
       Verb{"list", "what there is: platforms, models, policies, operators, latency-models", "tessera list platforms",
@@ -16,6 +18,8 @@ std::span<const Verb> verbs() {
            make_predict},
       Verb{"simulate", "run scenarios: time, memory, energy, and a timeline of each run",
            "tessera simulate scenarios/quickstart.yaml --set runs.train.workload.micro_batch=2", make_simulate},
+      Verb{"validate", "hold predictions against measurements in CSV files",
+           "tessera validate models.csv --where split=headline,suspect=0 --by gpu", make_validate},
   };
   return kVerbs;
 }

@@ -1,0 +1,41 @@
+#include "sim/app/validation/catalogue.hpp"
+
+#include "sim/base/error.hpp"
+
+namespace tessera {
+
+template <class T>
+const T* Catalogue::find(Entries<T>& entries, T (*read)(std::string_view), RowReader& row, std::string_view column) {
+  const std::string_view name = row.need(column);
+  if (name.empty()) return nullptr;
+  auto at = entries.find(name);
+  if (at == entries.end()) {
+    Entry<T> entry;
+    try {
+      entry.value = read(name);
+    } catch (const InputError& error) {
+      entry.mistake = error.diagnostics().front().message;
+    }
+    at = entries.emplace(std::string(name), std::move(entry)).first;
+  }
+  if (!at->second.value) {
+    row.mistake(column, at->second.mistake);
+    return nullptr;
+  }
+  return &*at->second.value;
+}
+
+const GpuSpec* Catalogue::gpu(RowReader& row) {
+  return find(gpus_, &find_gpu, row, "gpu");
+}
+
+const ModelConfig* Catalogue::model(RowReader& row) {
+  return find(models_, &find_model, row, "model");
+}
+
+const ClusterSpec* Catalogue::platform(RowReader& row) {
+  return find<ClusterSpec>(
+      platforms_, [](std::string_view name) { return find_cluster(name); }, row, "platform");
+}
+
+}  // namespace tessera

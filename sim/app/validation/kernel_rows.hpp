@@ -1,0 +1,35 @@
+// Kernel measurements: a row to a kernel, and all rows to predictions.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "models/latency_model.hpp"
+#include "sim/app/validation/catalogue.hpp"
+#include "sim/app/validation/outcome.hpp"
+#include "sim/app/validation/row_reader.hpp"
+#include "sim/config/csv.hpp"
+#include "sim/graph/kernel.hpp"
+
+namespace tessera {
+
+struct KernelRow {
+  Kernel kernel;
+  const GpuSpec* gpu = nullptr;  // null: a mistake was found
+  PredictContext context;
+};
+
+/// `timing` graph is a benchmark that rotates its weights (the operands of the next call are not in L2); eager repeats
+/// one call, so what fits stays in L2. Without `timing`: graph.
+KernelRow read_kernel_row(RowReader& row, Catalogue& catalogue);
+
+/// One outcome per row of `rows`, predicted in batches of one GPU. Mistakes go to `mistakes`; their rows have neither
+/// a prediction nor a reason. Not modelled: `runtime` (whose kernels they are) - the typical one is predicted.
+std::vector<Outcome> predict_kernel_rows(const CsvTable& table, std::span<const std::size_t> rows,
+                                         const std::map<std::string, std::string>& defaults, Catalogue& catalogue,
+                                         const LatencyModel& model, Mistakes& mistakes);
+
+}  // namespace tessera

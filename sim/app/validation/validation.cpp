@@ -1,0 +1,190 @@
+#include "sim/app/validation/validation.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include <fmt/format.h>
+
+#include "sim/app/validation/catalogue.hpp"
+#include "sim/app/validation/kernel_rows.hpp"
+#include "sim/app/validation/model_rows.hpp"
+#include "sim/app/validation/row_reader.hpp"
+#include "sim/app/validation/where.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::string_view kNoValue = "no measured value";
+
+MeasuredPart part_of(std::string_view column) {
+  if (column == "fw_ms") return MeasuredPart::forward;
+  if (column == "bw_ms") return MeasuredPart::backward;
+  return MeasuredPart::whole;
+}
+
+std::string measure_of(const ValidationOptions& options, MeasurementKind kind) {
+  return options.measure.empty() ? std::string(default_measure(kind)) : options.measure;
+}
+
+ValidatedFile open(const std::filesystem::path& path, const std::vector<Condition>& where) {
+  CsvTable table = CsvTable::read(path);
+  const MeasurementKind kind = kind_of(table, path.string());
+  std::vector<std::size_t> rows = select_rows(table, where);
+  return {.name = path.string(),
+          .kind = kind,
+          .table = std::move(table),
+          .rows = std::move(rows),
+          .measured = {},
+          .outcomes = {}};
+}
+
+void read_measured(ValidatedFile& file, const std::string& column, Mistakes& mistakes) {
+  const std::size_t index = file.table.need(column);
+  const Seconds unit = unit_of(column);
+  for (const std::size_t row : file.rows) {
+    try {
+      file.measured.push_back(unit * file.table.number(row, index).value_or(0.0));
+      if (file.measured.back() < Seconds(0))
+        mistakes.add(file.table.at(row, index, "expected a time, found less than 0"));
+    } catch (const InputError& error) {
+      file.measured.push_back(Seconds(0));
+      mistakes.add(error);
+    }
+  }
+}
+
+/// Default groups: what tells kernels apart, or the sets that a collection of runs names.
+std::vector<std::string> default_by(const std::vector<ValidatedFile>& files) {
+  const auto has = [&](std::string_view column) {
+    return std::any_of(files.begin(), files.end(), [&](const ValidatedFile& f) { return f.table.column(column); });
+  };
+  if (has("set")) return {"set"};
+  std::vector<std::string> by;
+  for (const char* column : {"gpu", "op", "dtype"}) {
+    if (has(column)) by.emplace_back(column);
+  }
+  return by;
+}
+
+std::vector<std::string> group_columns(const ValidationOptions& options, const std::vector<ValidatedFile>& files) {
+  if (options.by.empty()) return default_by(files);
+  if (options.by.size() == 1 && options.by.front() == "none") return {};
+  std::set<std::string> known;
+  for (const ValidatedFile& file : files) known.insert(file.table.columns().begin(), file.table.columns().end());
+  const std::vector<std::string> names(known.begin(), known.end());
+  for (const std::string& column : options.by) {
+    if (known.contains(column)) continue;
+    throw InputError(
+        Diagnostic{.file = "--by",
+                   .line = 0,
+                   .column = 0,
+                   .message = fmt::format("no file has a column '{}'{}", column, did_you_mean(column, names))});
+  }
+  return options.by;
+}
+
+std::vector<std::string> values_of(const ValidatedFile& file, std::size_t row,
+                                   const std::vector<std::string>& columns) {
+  std::vector<std::string> values;
+  for (const std::string& name : columns) {
+    const auto column = file.table.column(name);
+    values.emplace_back(column ? file.table.cell(row, *column) : std::string_view());
+  }
+  return values;
+}
+
+void count_unsupported(std::string_view reason, std::vector<Unsupported>& list) {
+  const auto found = std::find_if(list.begin(), list.end(), [&](const Unsupported& u) { return u.reason == reason; });
+  if (found == list.end()) {
+    list.push_back({std::string(reason), 1});
+  } else {
+    ++found->rows;
+  }
+}
+
+void summarise(ValidationReport& report, const std::vector<std::string>& by) {
+  std::map<std::vector<std::string>, std::vector<Scored>> groups;
+  std::vector<Scored> all;
+  for (const ValidatedFile& file : report.files) {
+    for (std::size_t i = 0; i < file.rows.size(); ++i) {
+      const Outcome& outcome = file.outcomes[i];
+      if (!outcome.prediction) {
+        count_unsupported(outcome.unsupported, report.unsupported);
+        continue;
+      }
+      all.push_back({file.measured[i], outcome.prediction->time});
+      if (!by.empty()) groups[values_of(file, file.rows[i], by)].push_back(all.back());
+    }
+  }
+  report.overall = score(all);
+  for (const auto& [values, rows] : groups) {
+    Group group{.by = {}, .metrics = score(rows)};
+    for (std::size_t i = 0; i < by.size(); ++i) group.by.emplace_back(by[i], values[i]);
+    report.groups.push_back(std::move(group));
+  }
+  std::stable_sort(report.unsupported.begin(), report.unsupported.end(),
+                   [](const Unsupported& a, const Unsupported& b) { return a.rows > b.rows; });
+}
+
+/// Rows that have a measured value; only these are predicted.
+std::vector<std::size_t> measured_rows(const ValidatedFile& file) {
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < file.rows.size(); ++i) {
+    if (file.measured[i] > Seconds(0)) rows.push_back(file.rows[i]);
+  }
+  return rows;
+}
+
+std::vector<Outcome> not_supported(std::size_t rows, MeasurementKind kind) {
+  const Outcome outcome{.prediction = std::nullopt,
+                        .unsupported = fmt::format("{} measurements are not supported yet", to_string(kind))};
+  return std::vector<Outcome>(rows, outcome);
+}
+
+void spread(ValidatedFile& file, const std::vector<Outcome>& predicted) {
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < file.rows.size(); ++i) {
+    const bool given = file.measured[i] > Seconds(0);
+    file.outcomes.push_back(given ? predicted[next++] : Outcome{std::nullopt, std::string(kNoValue)});
+  }
+}
+
+}  // namespace
+
+ValidationReport validate(const ValidationOptions& options, const LatencyModel& model,
+                          const ValidationProgress& progress) {
+  ValidationReport report;
+  const std::vector<Condition> where = parse_where(options.where);
+  for (const auto& path : options.files) report.files.push_back(open(path, where));
+  const std::vector<std::string> by = group_columns(options, report.files);
+
+  Mistakes mistakes;
+  Catalogue catalogue;
+  std::size_t done = 0, total = 0;
+  for (const ValidatedFile& file : report.files) total += file.rows.size();
+  const auto step = [&] {
+    if (progress) progress(++done, total);
+  };
+  for (ValidatedFile& file : report.files) {
+    const std::string column = measure_of(options, file.kind);
+    read_measured(file, column, mistakes);
+    const std::vector<std::size_t> rows = measured_rows(file);
+    if (file.kind == MeasurementKind::kernel) {
+      spread(file, predict_kernel_rows(file.table, rows, options.defaults, catalogue, model, mistakes));
+    } else if (file.kind == MeasurementKind::model) {
+      spread(file,
+             predict_model_rows(file.table, rows, options.defaults, catalogue, model, part_of(column), mistakes, step));
+    } else {
+      spread(file, not_supported(rows.size(), file.kind));
+    }
+  }
+  mistakes.check();
+  summarise(report, by);
+  return report;
+}
+
+}  // namespace tessera

@@ -1,0 +1,104 @@
+#include "sim/app/validation/where.hpp"
+
+#include <array>
+#include <charconv>
+#include <numeric>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
+
+namespace tessera {
+namespace {
+
+struct Sign {
+  std::string_view text;
+  Comparison comparison;
+};
+// Two characters before one, so that "<=" is not read as "<".
+constexpr std::array<Sign, 6> kSigns{{{"!=", Comparison::not_equal},
+                                      {"<=", Comparison::less_equal},
+                                      {">=", Comparison::greater_equal},
+                                      {"=", Comparison::equal},
+                                      {"<", Comparison::less},
+                                      {">", Comparison::greater}}};
+
+std::optional<double> as_number(std::string_view text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (text.empty() || error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
+  return value;
+}
+
+InputError bad_part(std::string_view part) {
+  return InputError(Diagnostic{.file = "--where",
+                               .line = 0,
+                               .column = 0,
+                               .message = fmt::format("'{}' is no comparison; write COLUMN=VALUE with one of "
+                                                      "= != < <= > >=, several joined by commas",
+                                                      part)});
+}
+
+Condition parse_condition(std::string_view part) {
+  const std::size_t at = part.find_first_of("!<>=");
+  if (at == std::string_view::npos || trim(part.substr(0, at)).empty()) throw bad_part(part);
+  for (const Sign& sign : kSigns) {
+    if (!part.substr(at).starts_with(sign.text)) continue;
+    const std::string_view value = trim(part.substr(at + sign.text.size()));
+    return {.column = std::string(trim(part.substr(0, at))),
+            .comparison = sign.comparison,
+            .value = std::string(value),
+            .number = as_number(value)};
+  }
+  throw bad_part(part);
+}
+
+template <class T>
+bool holds(Comparison comparison, const T& a, const T& b) {
+  switch (comparison) {
+    case Comparison::equal:
+      return a == b;
+    case Comparison::not_equal:
+      return a != b;
+    case Comparison::less:
+      return a < b;
+    case Comparison::less_equal:
+      return a <= b;
+    case Comparison::greater:
+      return a > b;
+    case Comparison::greater_equal:
+      return a >= b;
+  }
+  return false;
+}
+
+bool meets(std::string_view cell, const Condition& condition) {
+  const bool ordering = condition.comparison != Comparison::equal && condition.comparison != Comparison::not_equal;
+  if (cell.empty() && ordering) return false;
+  const std::optional<double> number = as_number(cell);
+  if (number && condition.number) return holds(condition.comparison, *number, *condition.number);
+  return holds(condition.comparison, cell, std::string_view(condition.value));
+}
+
+}  // namespace
+
+std::vector<Condition> parse_where(std::string_view text) {
+  std::vector<Condition> conditions;
+  if (trim(text).empty()) return conditions;
+  for (const std::string& part : split(text, ',')) conditions.push_back(parse_condition(part));
+  return conditions;
+}
+
+std::vector<std::size_t> select_rows(const CsvTable& table, const std::vector<Condition>& conditions) {
+  std::vector<std::size_t> rows(table.rows());
+  std::iota(rows.begin(), rows.end(), std::size_t{0});
+  for (const Condition& condition : conditions) {
+    const std::size_t column = table.need(condition.column);
+    std::erase_if(rows, [&](std::size_t row) { return !meets(table.cell(row, column), condition); });
+  }
+  return rows;
+}
+
+}  // namespace tessera

@@ -1,0 +1,17 @@
+// The makers of all verbs, for the table.
+#pragma once
+
+#include <memory>
+
+#include "sim/app/verb.hpp"
+
+namespace tessera {
+
+std::unique_ptr<Command> make_calibrate(CLI::App& app);
+std::unique_ptr<Command> make_check(CLI::App& app);
+std::unique_ptr<Command> make_list(CLI::App& app);
+std::unique_ptr<Command> make_predict(CLI::App& app);
+std::unique_ptr<Command> make_simulate(CLI::App& app);
+std::unique_ptr<Command> make_validate(CLI::App& app);
+
+}  // namespace tessera

@@ -1,0 +1,148 @@
+#include "sim/app/validation/validation.hpp"
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/app/validation/render.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+
+namespace tessera {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Pair;
+
+/// 1 ms for everything but fp16, which it cannot do; band +- 20 %.
+class Fixed final : public LatencyModel {
+ public:
+  [[nodiscard]] std::vector<KernelCost> predict(std::span<const Kernel> kernels, const GpuSpec& gpu,
+                                                const PredictContext&) const override {
+    std::vector<KernelCost> costs;
+    for (const Kernel& kernel : kernels) {
+      if (kernel.dtype == Dtype::fp16) throw RunError("no fp16 on " + gpu.name);
+      KernelCost cost;
+      cost.time = {Seconds(0.8e-3), Seconds(1e-3), Seconds(1.2e-3)};
+      costs.push_back(cost);
+    }
+    return costs;
+  }
+};
+
+class Validation : public testing::Test {
+ protected:
+  std::string file(const std::string& name, const std::string& text) {
+    const auto path = folder_ / name;
+    write_file(path, text);
+    return path.string();
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  std::filesystem::path folder_ = std::filesystem::path(testing::TempDir()) / "tessera-validation" /
+                                  testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+const char* const kKernels =
+    "gpu,dtype,op,rows,h,note,latency_ms\n"
+    "T4,fp32,add,24,8,a,1.0\n"
+    "T4,fp32,mul,24,8,b,2.0\n"
+    "P4,fp16,add,24,8,c,1.0\n"
+    "P4,fp32,add,24,8,d,0.5\n"
+    "P4,fp32,add,24,8,e,\n";
+
+TEST_F(Validation, GroupsByGpuOperatorAndDtype) {
+  const ValidationReport report = validate({.files = {file("k.csv", kKernels)}}, Fixed());
+  ASSERT_EQ(report.groups.size(), 3u);
+  EXPECT_THAT(report.groups[0].by, ElementsAre(Pair("gpu", "P4"), Pair("op", "add"), Pair("dtype", "fp32")));
+  EXPECT_NEAR(report.groups[0].metrics.mape, 100.0, 1e-9);  // 1 ms against 0.5 ms
+  EXPECT_EQ(report.overall.n, 3u);
+  EXPECT_NEAR(report.overall.mape, (0.0 + 50.0 + 100.0) / 3, 1e-9);
+  EXPECT_NEAR(report.overall.coverage, 100.0 / 3, 1e-9);
+}
+
+TEST_F(Validation, NothingIsDroppedSilently) {
+  const ValidationReport report = validate({.files = {file("k.csv", kKernels)}}, Fixed());
+  ASSERT_EQ(report.unsupported.size(), 2u);
+  EXPECT_EQ(report.unsupported[0].reason, "no fp16 on P4");
+  EXPECT_EQ(report.unsupported[1].reason, "no measured value");
+  EXPECT_EQ(report.unsupported[0].rows + report.unsupported[1].rows + report.overall.n, 5u);
+}
+
+TEST_F(Validation, AnyColumnGroupsAndNoneDoesNot) {
+  const std::string path = file("k.csv", kKernels);
+  EXPECT_EQ(validate({.files = {path}, .where = {}, .measure = {}, .by = {"note"}}, Fixed()).groups.size(), 3u);
+  EXPECT_TRUE(validate({.files = {path}, .where = {}, .measure = {}, .by = {"none"}}, Fixed()).groups.empty());
+  try {
+    validate({.files = {path}, .where = {}, .measure = {}, .by = {"notes"}}, Fixed());
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("no file has a column 'notes'; did you mean 'note'?"));
+  }
+}
+
+TEST_F(Validation, CollectsTheMistakesOfAllFiles) {
+  const std::string one = file("one.csv", "gpu,dtype,op,rows,h,latency_ms\nT4,fp32,ad,24,8,1\nT4,fp32,add,0,8,1\n");
+  const std::string two = file("two.csv", "gpu,dtype,op,rows,h,latency_ms\nT4,fp32,add,24,8,-1\nT4,fp32,add,24,8,x\n");
+  try {
+    validate({.files = {one, two}}, Fixed());
+    FAIL();
+  } catch (const InputError& error) {
+    ASSERT_EQ(error.diagnostics().size(), 4u);
+    EXPECT_THAT(to_string(error.diagnostics()[0]), HasSubstr("one.csv:2: error: op: unknown operator 'ad'"));
+    EXPECT_THAT(to_string(error.diagnostics()[1]), HasSubstr("one.csv:3: error: op: "));
+    EXPECT_THAT(to_string(error.diagnostics()[2]), HasSubstr("two.csv:2: error: latency_ms: expected a time"));
+    EXPECT_THAT(to_string(error.diagnostics()[3]), HasSubstr("two.csv:3: error: latency_ms"));
+  }
+}
+
+TEST_F(Validation, RecognisesWhatItCannotPredictYet) {
+  const std::string training = file("t.csv", "set,platform,n_gpus,tp,iter_time_s\nx,dgx-a100-40gb,8,1,0.5\n");
+  const std::string collective =
+      file("c.csv", "set,platform,collective,message_bytes,latency_us\ny,dgx-a100-40gb,all_reduce,512,9\n");
+  const ValidationReport report = validate({.files = {training, collective}}, Fixed());
+  EXPECT_EQ(report.overall.n, 0u);
+  ASSERT_EQ(report.unsupported.size(), 2u);
+  EXPECT_EQ(report.unsupported[0].reason, "training measurements are not supported yet");
+  EXPECT_EQ(report.unsupported[1].reason, "collective measurements are not supported yet");
+}
+
+TEST_F(Validation, JsonHasTheContractsFields) {
+  const Json json = to_json(validate({.files = {file("k.csv", kKernels)}}, Fixed()));
+  const Json read = parse_json(json.dump(), "out");
+  EXPECT_EQ(read.at("files").items().size(), 1u);
+  for (const char* field : {"n", "mape", "median_ape", "p90_ape", "bias", "coverage", "band_width", "pinball"}) {
+    EXPECT_NE(read.at("overall").find(field), nullptr) << field;
+    EXPECT_NE(read.at("groups").items()[0].find(field), nullptr) << field;
+  }
+  EXPECT_EQ(read.at("groups").items()[0].at("by").at("gpu").text(), "P4");
+  EXPECT_NEAR(read.at("overall").at("band_width").number(), 1.2 / 0.8, 1e-9);
+  EXPECT_EQ(read.at("unsupported").items()[0].at("reason").text(), "no fp16 on P4");
+  EXPECT_EQ(read.at("unsupported").items()[0].at("n").integer(), 1);
+}
+
+TEST_F(Validation, RowsCarryTheirOwnColumnsThrough) {
+  const ValidationReport report = validate({.files = {file("k.csv", kKernels)}}, Fixed());
+  const CsvTable rows = CsvTable::parse(rows_csv(report), "rows.csv");
+  ASSERT_EQ(rows.rows(), 5u);
+  EXPECT_EQ(rows.cell(1, rows.need("note")), "b");
+  EXPECT_EQ(rows.number(1, rows.need("measured_ms")), 2.0);
+  EXPECT_EQ(rows.number(1, rows.need("p50_ms")), 1.0);
+  EXPECT_EQ(rows.number(1, rows.need("error_percent")), -50.0);
+  EXPECT_EQ(rows.cell(2, rows.need("unsupported")), "no fp16 on P4");
+  EXPECT_EQ(rows.cell(2, rows.need("p50_ms")), "");
+}
+
+TEST_F(Validation, TableEndsWithOverallAndReasons) {
+  const std::string text = text_table(validate({.files = {file("k.csv", kKernels)}}, Fixed()));
+  EXPECT_THAT(text, HasSubstr("overall"));
+  EXPECT_THAT(text, HasSubstr("not predicted, 1 rows: no fp16 on P4"));
+}
+
+}  // namespace
+}  // namespace tessera
