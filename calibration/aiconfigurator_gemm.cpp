@@ -14,8 +14,6 @@ struct AicGemm {
 };
 constexpr std::array kGemms{
     AicGemm{"bfloat16", "", Dtype::bf16},
-    AicGemm{"fp8", "CutlassFP8ScaledMMLinearKernel", Dtype::fp8},
-    AicGemm{"nvfp4", "FlashInferCuteDslNvFp4LinearKernel", Dtype::nvfp4},
 };
 
 std::optional<Dtype> dtype_of(std::string_view dtype, std::string_view source) {
@@ -25,7 +23,7 @@ std::optional<Dtype> dtype_of(std::string_view dtype, std::string_view source) {
   return std::nullopt;
 }
 
-void append(const std::filesystem::path& file, std::string_view gpu, Dataset& data) {
+void append(const std::filesystem::path& file, std::string_view gpu, std::uint16_t session, Dataset& data) {
   const CsvTable table = CsvTable::read(file);
   const std::size_t source = table.need("kernel_source"), dtype = table.need("gemm_dtype");
   const std::size_t m = table.need("m"), n = table.need("n"), k = table.need("k"), time = table.need("latency");
@@ -37,6 +35,7 @@ void append(const std::filesystem::path& file, std::string_view gpu, Dataset& da
                           .n = table.integer(row, n).value_or(0),
                           .k = table.integer(row, k).value_or(0)};
     data.samples.push_back({.gpu = data.gpu_index(gpu),
+                            .session = session,
                             .kernel = {Op::gemm, *ours, shape},
                             .context = {Timing::graph, Residency::rotated},
                             .time = Seconds(ms * 1e-3)});
@@ -48,7 +47,8 @@ void append(const std::filesystem::path& file, std::string_view gpu, Dataset& da
 Dataset read_aic_gemm(const std::filesystem::path& data) {
   Dataset out;
   for (const AicSystem& system : aic_systems()) {
-    for (const auto& file : aic_files(data, system, "gemm")) append(file, system.gpu, out);
+    std::uint16_t session = 0;
+    for (const auto& file : aic_files(data, system, "gemm")) append(file, system.gpu, session++, out);
   }
   return out;
 }

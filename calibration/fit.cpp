@@ -58,6 +58,15 @@ Dataset prepare(const Recipe& recipe, const Dataset& data, std::span<const std::
   return thin(own, recipe.rows_per_group);
 }
 
+/// 0, 1, ... for the sessions that occur.
+void number_sessions(const Dataset& data, TrainingSet& set) {
+  std::map<std::pair<std::uint16_t, std::uint16_t>, std::uint16_t> numbers;
+  for (const Sample& sample : data.samples) {
+    const auto next = static_cast<std::uint16_t>(numbers.size());
+    set.session.push_back(numbers.try_emplace({sample.gpu, sample.session}, next).first->second);
+  }
+}
+
 Dataset where(const Dataset& data, const std::function<bool(const Sample&)>& keep) {
   Dataset some{data.gpus, {}};
   std::ranges::copy_if(data.samples, std::back_inserter(some.samples), keep);
@@ -149,6 +158,7 @@ FamilyWeights fit_family(const Recipe& recipe, const Dataset& data, std::span<co
   Analysed analysed = analyse_all(recipe, weights, mine);
   weights.inputs = fit_ranges(analysed.raw, family.inputs);
   analysed.set.x = standardise(analysed.raw, weights.inputs);
+  number_sessions(mine, analysed.set);
   weights.nets = train_ensemble(analysed.set, recipe.train, recipe.members);
   round_weights(weights.nets);
   return weights;

@@ -21,6 +21,7 @@ void append(const std::filesystem::path& file, Op op, Dataset& data) {
                     .layout = op == Op::linear ? GemmLayout::tn : GemmLayout::nn,
                     .bias = op == Op::linear};
     data.samples.push_back({.gpu = data.gpu_index(table.cell(row, gpu)),
+                            .session = static_cast<std::uint16_t>(op),
                             .fit = train,
                             .kernel = {op, Dtype::fp32, shape},
                             .context = {Timing::eager, Residency::warm},

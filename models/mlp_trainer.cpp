@@ -1,6 +1,7 @@
 #include "models/mlp_trainer.hpp"
 
 #include <Eigen/Core>
+#include <algorithm>
 #include <cmath>
 #include <numbers>
 #include <numeric>
@@ -44,19 +45,25 @@ LossPoint loss_at(double error, const TrainOptions& options) {
   return {};
 }
 
+std::size_t session_count(const TrainingSet& data) {
+  return data.session.empty() ? 1 : std::size_t{*std::max_element(data.session.begin(), data.session.end())} + 1;
+}
+
 /// One mini-batch: the samples by number, their activations, and the gradient they leave.
 class Batch {
  public:
-  Batch(const TrainingSet& data, const TrainOptions& options) : data_(data), options_(options) {}
+  Batch(const TrainingSet& data, const TrainOptions& options)
+      : data_(data), options_(options), offset_slope_(session_count(data)) {}
 
-  /// Mean loss of the samples; the mean gradient goes to `gradient`.
-  double run(const std::vector<DenseLayer>& layers, std::span<const std::uint32_t> samples,
-             std::vector<DenseLayer>& gradient) {
+  /// Mean loss of the samples; the mean gradient goes to `gradient`, that of the offsets to offset_slope().
+  double run(const std::vector<DenseLayer>& layers, const std::vector<float>& offsets,
+             std::span<const std::uint32_t> samples, std::vector<DenseLayer>& gradient) {
     forward(layers, samples);
-    const double loss = output_error(samples);
+    const double loss = output_error(samples, offsets);
     backward(layers, gradient);
     return loss;
   }
+  [[nodiscard]] const std::vector<float>& offset_slope() const { return offset_slope_; }
 
  private:
   void forward(const std::vector<DenseLayer>& layers, std::span<const std::uint32_t> samples) {
@@ -76,20 +83,23 @@ class Batch {
     }
   }
 
-  double output_error(std::span<const std::uint32_t> samples) {
+  double output_error(std::span<const std::uint32_t> samples, const std::vector<float>& offsets) {
     error_.resize(1, static_cast<Index>(samples.size()));
+    std::fill(offset_slope_.begin(), offset_slope_.end(), 0.0F);
     double total = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const std::size_t s = samples[i];
       const double net = activations_.back()(0, static_cast<Index>(i));
-      const double body = data_.log_base[s] + bounded(net);
+      const std::size_t session = data_.session.empty() ? 0 : data_.session[s];
+      const double body = data_.log_base[s] + offsets[session] + bounded(net);
       const double predicted = log_add(body, data_.log_floor[s]);
       const LossPoint loss = loss_at(predicted - data_.log_target[s], options_);
       const double weight = data_.weight.empty() ? 1.0 : data_.weight[s];
       const double ratio = bounded(net) / kMaxCorrection;
-      const double slope = loss.slope * std::exp(body - predicted) * (1 - ratio * ratio);
+      const double slope = weight * loss.slope * std::exp(body - predicted) / static_cast<double>(samples.size());
       total += weight * loss.value;
-      error_(0, static_cast<Index>(i)) = static_cast<float>(weight * slope / static_cast<double>(samples.size()));
+      error_(0, static_cast<Index>(i)) = static_cast<float>(slope * (1 - ratio * ratio));
+      offset_slope_[session] += static_cast<float>(slope);
     }
     return total / static_cast<double>(samples.size());
   }
@@ -106,6 +116,7 @@ class Batch {
 
   const TrainingSet& data_;
   const TrainOptions& options_;
+  std::vector<float> offset_slope_;
   std::vector<Matrix> activations_, sums_;
   Matrix error_;
 };
@@ -141,43 +152,56 @@ double one_cycle(double progress, double peak) {
   return peak * blend(1, kEnd, (progress - kWarmUp) / (1 - kWarmUp));
 }
 
+/// The optimiser's memory of one block of parameters.
 class AdamW {
  public:
-  AdamW(const std::vector<DenseLayer>& shape, double decay) : mean_(shape), square_(shape), decay_(decay) {
-    for (auto* state : {&mean_, &square_}) {
-      for (DenseLayer& layer : *state) {
-        std::fill(layer.weights.begin(), layer.weights.end(), 0.0F);
-        std::fill(layer.bias.begin(), layer.bias.end(), 0.0F);
-      }
-    }
-  }
+  AdamW(std::size_t parameters, double decay) : mean_(parameters), square_(parameters), decay_(decay) {}
 
-  void step(std::vector<DenseLayer>& layers, const std::vector<DenseLayer>& gradient, double rate) {
+  void step(std::vector<float>& value, const std::vector<float>& gradient, double rate) {
     ++steps_;
-    for (std::size_t i = 0; i < layers.size(); ++i) {
-      update(layers[i].weights, gradient[i].weights, mean_[i].weights, square_[i].weights, rate, decay_);
-      update(layers[i].bias, gradient[i].bias, mean_[i].bias, square_[i].bias, rate, 0);
-    }
-  }
-
- private:
-  void update(std::vector<float>& value, const std::vector<float>& gradient, std::vector<float>& mean,
-              std::vector<float>& square, double rate, double decay) const {
     constexpr float kBeta1 = 0.9F, kBeta2 = 0.999F, kEpsilon = 1e-8F;
     const auto map = [](auto& v) { return Eigen::Map<Eigen::ArrayXf>(v.data(), static_cast<Index>(v.size())); };
     const Eigen::Map<const Eigen::ArrayXf> g(gradient.data(), static_cast<Index>(gradient.size()));
-    auto m = map(mean), s = map(square), w = map(value);
+    auto m = map(mean_), s = map(square_), w = map(value);
     m = kBeta1 * m + (1 - kBeta1) * g;
     s = kBeta2 * s + (1 - kBeta2) * g.square();
     const auto correction1 = static_cast<float>(1 / (1 - std::pow(double{kBeta1}, steps_)));
     const auto correction2 = static_cast<float>(1 / (1 - std::pow(double{kBeta2}, steps_)));
-    w = w * static_cast<float>(1 - rate * decay) -
+    w = w * static_cast<float>(1 - rate * decay_) -
         static_cast<float>(rate) * (m * correction1) / ((s * correction2).sqrt() + kEpsilon);
   }
 
-  std::vector<DenseLayer> mean_, square_;
+  std::vector<float> mean_, square_;
   double decay_;
   int steps_ = 0;
+};
+
+/// Steps all layers and the offsets.
+class Optimiser {
+ public:
+  Optimiser(const std::vector<DenseLayer>& layers, std::size_t sessions, double decay) : offsets_(sessions, 0) {
+    for (const DenseLayer& layer : layers) {
+      weights_.emplace_back(layer.weights.size(), decay);
+      biases_.emplace_back(layer.bias.size(), 0);
+    }
+  }
+
+  void step(std::vector<DenseLayer>& layers, const std::vector<DenseLayer>& gradient, double rate) {
+    for (std::size_t i = 0; i < layers.size(); ++i) {
+      weights_[i].step(layers[i].weights, gradient[i].weights, rate);
+      biases_[i].step(layers[i].bias, gradient[i].bias, rate);
+    }
+  }
+
+  void step(std::vector<float>& offsets, const std::vector<float>& slope, double rate) {
+    offsets_.step(offsets, slope, rate);
+    const float mean = std::accumulate(offsets.begin(), offsets.end(), 0.0F) / static_cast<float>(offsets.size());
+    for (float& offset : offsets) offset -= mean;
+  }
+
+ private:
+  std::vector<AdamW> weights_, biases_;
+  AdamW offsets_;
 };
 
 void shuffle(std::vector<std::uint32_t>& order, Rng& rng) {
@@ -190,6 +214,7 @@ void check(const TrainingSet& data) {
   TESSERA_ASSERT(data.size() > 0, "training needs samples");
   TESSERA_ASSERT(data.x.size() == data.size() * static_cast<std::size_t>(data.inputs), "one row of inputs per sample");
   TESSERA_ASSERT(data.log_base.size() == data.size() && data.log_floor.size() == data.size(), "one base per sample");
+  TESSERA_ASSERT(data.session.empty() || data.session.size() == data.size(), "one session per sample");
   TESSERA_ASSERT(data.weight.empty() || data.weight.size() == data.size(), "one weight per sample");
 }
 
@@ -201,7 +226,8 @@ Mlp train(const TrainingSet& data, const TrainOptions& options, const EpochCallb
   std::vector<DenseLayer> layers = blank_layers(data.inputs, options.hidden);
   initialise(layers, rng);
   std::vector<DenseLayer> gradient = layers;
-  AdamW optimiser(layers, options.weight_decay);
+  std::vector<float> offsets(session_count(data));
+  Optimiser optimiser(layers, offsets.size(), options.weight_decay);
   Batch batch(data, options);
   std::vector<std::uint32_t> order(data.size());
   std::iota(order.begin(), order.end(), 0U);
@@ -214,8 +240,10 @@ Mlp train(const TrainingSet& data, const TrainOptions& options, const EpochCallb
     double total = 0;
     for (std::size_t b = 0; b < batches; ++b) {
       const std::span<const std::uint32_t> samples(order.data() + b * width, std::min(width, data.size() - b * width));
-      total += batch.run(layers, samples, gradient) * static_cast<double>(samples.size());
-      optimiser.step(layers, gradient, one_cycle(done / steps, options.rate));
+      total += batch.run(layers, offsets, samples, gradient) * static_cast<double>(samples.size());
+      const double rate = one_cycle(done / steps, options.rate);
+      optimiser.step(layers, gradient, rate);
+      if (offsets.size() > 1) optimiser.step(offsets, batch.offset_slope(), rate);
       ++done;
     }
     if (watch) watch(epoch, total / static_cast<double>(data.size()));
@@ -239,7 +267,7 @@ double loss_and_gradient(const Mlp& net, const TrainingSet& data, const TrainOpt
   std::vector<std::uint32_t> all(data.size());
   std::iota(all.begin(), all.end(), 0U);
   gradient = net.layers();
-  return Batch(data, options).run(net.layers(), all, gradient);
+  return Batch(data, options).run(net.layers(), std::vector<float>(session_count(data)), all, gradient);
 }
 
 }  // namespace tessera

@@ -11,12 +11,15 @@ namespace tessera {
 
 enum class Loss : std::uint8_t { l1, huber, pinball };
 
-/// Samples of log(time) = log_time(log_base, net(x), log_floor); see log_time.hpp.
+/// Samples of log(time) = log_time(log_base + offset of the session, net(x), log_floor); see log_time.hpp. Offsets are
+/// learned beside the net and then dropped: what a device or a session does to all its kernels alike teaches the net
+/// nothing about shapes, and with few devices it would be memorised. They sum to zero.
 struct TrainingSet {
   int inputs = 0;
   std::vector<float> x;  // standardised, sample after sample
   std::vector<float> log_base, log_floor, log_target;
-  std::vector<float> weight;  // empty: all 1
+  std::vector<float> weight;           // empty: all 1
+  std::vector<std::uint16_t> session;  // 0, 1, ... per sample; empty: no offsets
   [[nodiscard]] std::size_t size() const { return log_target.size(); }
 };
 
