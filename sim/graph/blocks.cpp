@@ -99,7 +99,7 @@ void grouped_experts(GraphBuilder& b) {
   const ParameterId weights =
       b.parameter("experts weight", c.experts * (c.gated_ffn ? 3 : 2) * c.hidden * c.expert_ffn, Split::width);
   Steps steps{{.name = "experts input gradient", .kernel = kernel, .split = Split::width, .reduced_over_tp = sum},
-              {.name = "experts weight gradient", .kernel = kernel, .split = Split::width}};
+              {.name = "experts weight gradient", .kernel = kernel, .split = Split::width, .parameter_gradient = true}};
   b.complete(steps, weights);
   b.backward(steps);
 }

@@ -35,7 +35,11 @@ Graph build_graph(const ModelConfig& config, const BuildOptions& options) {
   void (*const build)(GraphBuilder&) = builder_of(config.architecture);
   TESSERA_ASSERT(build != nullptr, "read_model_config knows the architectures that have a builder");
   TESSERA_ASSERT(options.batch > 0 && options.sequence > 0, "batch and sequence are checked where they are read");
-  Graph graph{.model = config.name, .heads = config.heads, .kv_heads = config.kv_heads};
+  Graph graph{.model = config.name,
+              .dtype = options.dtype,
+              .heads = config.heads,
+              .kv_heads = config.kv_heads,
+              .vocab = config.vocab};
   GraphBuilder builder(graph, config, options);
   build(builder);
   if (options.mode == Mode::inference) return graph;

@@ -32,7 +32,8 @@ void GraphBuilder::emit(const Step& step, Phase phase, std::int32_t layer) {
                               .split = step.split,
                               .share = step.share,
                               .reduced_over_tp = step.reduced_over_tp,
-                              .gradient_of = step.gradient_of});
+                              .gradient_of = step.gradient_of,
+                              .parameter_gradient = step.parameter_gradient});
 }
 
 void GraphBuilder::forward(const Step& step) {
@@ -74,6 +75,7 @@ void GraphBuilder::complete(Steps& steps, ParameterId id) const {
                      .kernel = vector(Op::add, 1, parameter.elements),
                      .split = parameter.split,
                      .share = parameter.share,
+                     .parameter_gradient = true,
                      .phase = Phase::accumulate});
   }
   steps.back().gradient_of = id;

@@ -18,6 +18,7 @@ struct Step {
   Share share = Share::tp;
   Bytes reduced_over_tp{};
   ParameterId gradient_of = kNoParameter;
+  bool parameter_gradient = false;
   Phase phase = Phase::backward;  // of a step on the tape
 };
 using Steps = std::vector<Step>;

@@ -46,6 +46,8 @@ struct Operator {
   Bytes reduced_over_tp;
   /// Set on the operator that completes this parameter's gradient.
   ParameterId gradient_of = kNoParameter;
+  /// Computes or accumulates a parameter's gradient: backward goes on without it.
+  bool parameter_gradient = false;
 };
 
 struct Parameter {
@@ -63,7 +65,8 @@ struct Graph {
   std::vector<Operator> operators{};
   std::vector<Parameter> parameters{};
   std::vector<std::string> names{};
-  std::int64_t heads = 0, kv_heads = 0;  // what Split::heads divides; 0: no attention
+  Dtype dtype = Dtype::fp32;                        // of weights and gradients
+  std::int64_t heads = 0, kv_heads = 0, vocab = 0;  // what Split::heads and Share::vocab divide; 0: not there
 
   std::uint32_t intern(std::string_view name);  // index of an equal name, added if new
 };

@@ -333,7 +333,7 @@ void describe(Reader& r, SwitchFile& file) {
   size(r, "vocab_size", c.vocab, "rows of the token embedding");
   size(r, "num_experts", c.experts, "experts in each sparse layer");
   c.expert_capacity = 64;
-  r.optional("expert_capacity", c.expert_capacity, "rows of an expert's buffer");
+  r.optional("expert_capacity", c.expert_capacity, "rows of an expert's buffer for each sample");
   positive(r, "expert_capacity", c.expert_capacity);
   c.expert_step = sparse_step(r, "num_sparse_encoder_layers", c.layers, std::max<std::int64_t>(1, c.layers / 4));
   const std::int64_t decoder_step =

@@ -28,7 +28,7 @@ struct ModelConfig {
   std::int64_t token_types = 0;  // bert
   std::int64_t experts = 0, experts_per_token = 0, expert_ffn = 0,
                expert_step = 0;       // every expert_step-th layer is sparse
-  std::int64_t expert_capacity = 0;   // rows of one expert's buffer (Switch); 0: as many as are routed to it
+  std::int64_t expert_capacity = 0;   // rows of one expert's buffer for each sample (Switch)
   std::int64_t relative_buckets = 0;  // T5's relative position bias
   Head head = Head::language_model;   // in inference
   Head training_head = Head::language_model;

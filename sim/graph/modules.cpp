@@ -50,13 +50,17 @@ void GraphBuilder::linear(const Linear& l) {
               {.name = "weight gradient",
                .kernel = gemm(Op::gemm, {.m = l.out, .n = l.in, .k = l.rows, .layout = GemmLayout::nt}),
                .split = splits.weight_gradient,
-               .share = l.share}};
+               .share = l.share,
+               .parameter_gradient = true}};
   if (owns) complete(steps, weight);
   if (l.bias) {
     const Split split = column ? Split::width : Split::none;
     const ParameterId bias = parameter(fmt::format("{} bias", l.name), l.out, split, l.share);
-    steps.push_back(
-        {.name = "bias gradient", .kernel = memory(l.rows * l.out, l.out), .split = split, .share = l.share});
+    steps.push_back({.name = "bias gradient",
+                     .kernel = memory(l.rows * l.out, l.out),
+                     .split = split,
+                     .share = l.share,
+                     .parameter_gradient = true});
     complete(steps, bias);
   }
   backward(steps);

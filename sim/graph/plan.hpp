@@ -36,8 +36,8 @@ struct Task {
   StreamKind stream = StreamKind::compute;
   Phase phase = Phase::forward;
   std::int32_t layer = -1, micro_batch = 0;
-  std::uint32_t name = 0;     // index into Plan::names
-  std::vector<TaskId> after;  // dependencies on other streams
+  std::uint32_t name = 0;       // index into Plan::names
+  std::vector<TaskId> after{};  // dependencies on other streams
 };
 
 struct ParallelSpec {
@@ -58,9 +58,13 @@ struct Plan {
   [[nodiscard]] std::vector<Rank> group(Rank rank, Dimension over) const;
 };
 
-/// Applies tensor and data parallelism to the graph of one micro-batch and repeats it per micro-batch; gradients
-/// are reduced over dp in buckets, in the order backward completes them, beside the last micro-batch's backward.
-/// Throws InputError-free: counts that cannot be honoured (heads over tp) are RunError naming both numbers.
+/// Applies tensor and data parallelism to the graph of one micro-batch and repeats it per micro-batch.
+/// tp: sums go to the communication stream; the next kernel that is no parameter gradient waits for them. kv heads are
+/// copied where tp exceeds them, the vocabulary is padded to a multiple of 128 tp where tp > 1 (Megatron-LM).
+/// dp: gradients are reduced in buckets (the first of 1 MiB, as PyTorch's), in the order backward completes them,
+/// beside the last micro-batch's backward; the optimizer waits for all of them. Counts that cannot be honoured (heads
+/// over tp) are RunError naming both numbers. Not modelled: communicators with streams of their own, sums of the
+/// gradients of copied kv heads, gathering logits.
 Plan make_plan(const Graph& graph, const ParallelSpec& spec);
 
 }  // namespace tessera

@@ -99,7 +99,8 @@ void router(GraphBuilder& b) {
 /// Each expert takes its tokens into a buffer of fixed capacity; all rows of the buffer are computed.
 void experts(GraphBuilder& b) {
   const ModelConfig& c = b.config;
-  const std::int64_t t = b.tokens(), hidden = t * c.hidden, n = c.expert_capacity * c.hidden;
+  const std::int64_t t = b.tokens(), hidden = t * c.hidden;
+  const std::int64_t rows = b.options.batch * c.expert_capacity, n = rows * c.hidden;
   const Bytes sum = b.size(hidden);
   const auto moves = [&](std::string_view name, std::int64_t read, std::int64_t written, bool summed = false) {
     return Step{.name = name, .kernel = b.memory(read, written), .reduced_over_tp = summed ? sum : Bytes(0)};
@@ -113,8 +114,7 @@ void experts(GraphBuilder& b) {
     Step gradient_sum{.name = "expert gather", .kernel = b.vector(Op::add, t, c.hidden)};
     gradient_sum.reduced_over_tp = i == 0 ? sum : Bytes(0);
     b.backward({moves("expert gather", 0, hidden), gather, gradient_sum});
-    feed_forward(b,
-                 {.rows = c.expert_capacity, .width = c.expert_ffn, .inner_dropout = c.dropout, .sums_over_tp = false});
+    feed_forward(b, {.rows = rows, .width = c.expert_ffn, .inner_dropout = c.dropout, .sums_over_tp = false});
     b.forward(moves("expert scatter", n, n, i + 1 == c.experts));
     b.backward({moves("expert scatter", hidden, hidden), gather});
   }

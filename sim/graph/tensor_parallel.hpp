@@ -1,0 +1,38 @@
+// One rank's part of an operator under tensor parallelism.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "sim/graph/graph.hpp"
+
+namespace tessera {
+
+class TensorParallel {
+ public:
+  /// Throws RunError where tp does not fit the graph's heads.
+  TensorParallel(const Graph& graph, int tp);
+
+  /// Throws RunError naming the operator, the dimension and tp where that does not divide.
+  [[nodiscard]] Kernel local(const Operator& op) const;
+  [[nodiscard]] std::int64_t local_elements(const Parameter& parameter) const;
+
+ private:
+  [[nodiscard]] std::int64_t divide(std::int64_t value, Share share, std::string_view what,
+                                    std::string_view name) const;
+  /// Of the whole, by bytes.
+  [[nodiscard]] double ratio(Share share) const;
+  [[nodiscard]] std::int64_t local_kv_heads() const;
+  [[nodiscard]] std::int64_t local_vocab() const;
+  void apply(const Operator& op, GemmShape& s, std::string_view name) const;
+  void apply(const Operator& op, VectorShape& s, std::string_view name) const;
+  void apply(const Operator& op, AttentionShape& s, std::string_view name) const;
+  void apply(const Operator& op, MoeShape& s, std::string_view name) const;
+  void apply(const Operator& op, MemoryShape& s, std::string_view name) const;
+  void apply(const Operator& op, ConvShape& s, std::string_view name) const;
+
+  const Graph& graph_;
+  std::int64_t tp_;
+};
+
+}  // namespace tessera
