@@ -57,15 +57,15 @@ class Scores {
   }
   [[nodiscard]] Step bmm(std::string_view name, std::int64_t m, std::int64_t n, std::int64_t k,
                          GemmLayout layout) const {
-    return {.name = name,
+    return {.name = std::string(name),
             .kernel = b_.gemm(Op::bmm, {.batch = heads_, .m = m, .n = n, .k = k, .layout = layout}),
             .split = Split::heads};
   }
   [[nodiscard]] Step vector(Op op, std::string_view name) const {
-    return {.name = name, .kernel = b_.vector(op, rows_, a_.kv_len), .split = Split::heads};
+    return {.name = std::string(name), .kernel = b_.vector(op, rows_, a_.kv_len), .split = Split::heads};
   }
   [[nodiscard]] Step moves(std::string_view name, Bytes read, Bytes written) const {
-    return {.name = name, .kernel = GraphBuilder::bytes(read, written), .split = Split::heads};
+    return {.name = std::string(name), .kernel = b_.bytes(read, written), .split = Split::heads};
   }
   /// Select by a mask of one byte per score, which is shared by samples and heads.
   [[nodiscard]] Step masked(std::string_view name) const {
@@ -190,8 +190,8 @@ void repeat_kv(GraphBuilder& b) {
   if (c.kv_heads == c.heads) return;
   const std::int64_t few = b.tokens() * c.kv_heads * c.head_dim, many = b.tokens() * c.heads * c.head_dim;
   for (const std::string_view name : {"attention keys", "attention values"}) {
-    b.forward({.name = name, .kernel = b.memory(few, many), .split = Split::heads});
-    b.backward({{.name = name, .kernel = b.memory(many, few), .split = Split::heads}});
+    b.forward({.name = std::string(name), .kernel = b.memory(few, many), .split = Split::heads});
+    b.backward({{.name = std::string(name), .kernel = b.memory(many, few), .split = Split::heads}});
   }
 }
 

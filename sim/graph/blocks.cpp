@@ -148,9 +148,9 @@ void residual(GraphBuilder& b, int branches) {
     return;
   }
   const Bytes mask(drops ? static_cast<double>(branches * n) : 0);
-  b.forward({.name = "residual sum", .kernel = GraphBuilder::bytes(b.size((branches + 1) * n), b.size(n) + mask)});
+  b.forward({.name = "residual sum", .kernel = b.bytes(b.size((branches + 1) * n), b.size(n) + mask)});
   if (drops) {
-    b.backward({{.name = "residual dropout", .kernel = GraphBuilder::bytes(b.size(n) + mask, b.size(branches * n))}});
+    b.backward({{.name = "residual dropout", .kernel = b.bytes(b.size(n) + mask, b.size(branches * n))}});
   }
 }
 
@@ -158,8 +158,7 @@ void cross_entropy(GraphBuilder& b, std::int64_t rows) {
   const std::int64_t n = rows * b.config.vocab;
   const Bytes logits = b.size(n), wide(4.0 * static_cast<double>(n));
   const auto step = [&](Bytes read, Bytes written) {
-    return Step{
-        .name = "loss", .kernel = GraphBuilder::bytes(read, written), .split = Split::width, .share = Share::vocab};
+    return Step{.name = "loss", .kernel = b.bytes(read, written), .split = Split::width, .share = Share::vocab};
   };
   if (b.flash()) {
     // To fp32, then exponentials in place; vocabulary-parallel: maximum, sum and target are reduced, 4 B a token each.

@@ -20,8 +20,8 @@ Kernel GraphBuilder::memory(std::int64_t read, std::int64_t written) const {
   return {Op::memory, options.dtype, MemoryShape{size(read), size(written)}};
 }
 
-Kernel GraphBuilder::bytes(Bytes read, Bytes written) {
-  return {Op::memory, Dtype::fp32, MemoryShape{read, written}};
+Kernel GraphBuilder::bytes(Bytes read, Bytes written) const {
+  return {Op::memory, options.dtype, MemoryShape{read, written}};
 }
 
 void GraphBuilder::emit(const Step& step, Phase phase, std::int32_t layer) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -12,7 +13,7 @@ namespace tessera {
 
 /// An operator before it has its place in the graph.
 struct Step {
-  std::string_view name;
+  std::string name{};
   Kernel kernel;
   Split split = Split::none;
   Share share = Share::tp;
@@ -55,7 +56,7 @@ class GraphBuilder {
   [[nodiscard]] Kernel gemm(Op op, const GemmShape& shape) const;
   /// Moves so many elements of the model's dtype.
   [[nodiscard]] Kernel memory(std::int64_t read, std::int64_t written) const;
-  [[nodiscard]] static Kernel bytes(Bytes read, Bytes written);
+  [[nodiscard]] Kernel bytes(Bytes read, Bytes written) const;
   [[nodiscard]] Bytes size(std::int64_t elements) const;
 
   // --- emission ---

@@ -38,7 +38,7 @@ void opt_mask(GraphBuilder& b) {
   const std::int64_t s = b.options.sequence, n = b.options.batch * s * s;
   const Bytes square = b.size(n), bits(static_cast<double>(n));
   const auto step = [&](Bytes read, Bytes written) {
-    b.forward({.name = "attention mask", .kernel = GraphBuilder::bytes(read, written)});
+    b.forward({.name = "attention mask", .kernel = b.bytes(read, written)});
   };
   step(Bytes(0), b.size(s * s));
   step(Bytes(0), Bytes(static_cast<double>(s * s)));

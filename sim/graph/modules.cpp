@@ -33,7 +33,7 @@ void GraphBuilder::linear(const Linear& l) {
   const GemmSplits splits = gemm_splits(l.parallel);
   const Bytes output_sum = l.parallel == Parallel::row && l.sums_over_tp ? size(l.rows * l.out) : Bytes(0);
   const Bytes input_sum = column && l.sums_over_tp ? size(l.rows * l.in) : Bytes(0);
-  forward({.name = l.name,
+  forward({.name = std::string(l.name),
            .kernel = gemm(Op::linear, {.m = l.rows, .n = l.out, .k = l.in, .bias = l.bias}),
            .split = splits.forward,
            .share = l.share,
@@ -42,12 +42,12 @@ void GraphBuilder::linear(const Linear& l) {
   const ParameterId weight =
       owns ? parameter(fmt::format("{} weight", l.name), l.in * l.out, weight_split(l.parallel), l.share) : l.tied;
   // y = x W^T + b: dx = dy W, dW = dy^T x, db = column sums of dy.
-  Steps steps{{.name = "input gradient",
+  Steps steps{{.name = fmt::format("{} input gradient", l.name),
                .kernel = gemm(Op::gemm, {.m = l.rows, .n = l.in, .k = l.out, .layout = GemmLayout::nn}),
                .split = splits.input_gradient,
                .share = l.share,
                .reduced_over_tp = input_sum},
-              {.name = "weight gradient",
+              {.name = fmt::format("{} weight gradient", l.name),
                .kernel = gemm(Op::gemm, {.m = l.out, .n = l.in, .k = l.rows, .layout = GemmLayout::nt}),
                .split = splits.weight_gradient,
                .share = l.share,
@@ -56,7 +56,7 @@ void GraphBuilder::linear(const Linear& l) {
   if (l.bias) {
     const Split split = column ? Split::width : Split::none;
     const ParameterId bias = parameter(fmt::format("{} bias", l.name), l.out, split, l.share);
-    steps.push_back({.name = "bias gradient",
+    steps.push_back({.name = fmt::format("{} bias gradient", l.name),
                      .kernel = memory(l.rows * l.out, l.out),
                      .split = split,
                      .share = l.share,
@@ -67,9 +67,9 @@ void GraphBuilder::linear(const Linear& l) {
 }
 
 void GraphBuilder::layernorm(std::string_view name, std::int64_t rows, std::int64_t h) {
-  forward({.name = name, .kernel = vector(Op::layernorm, rows, h)});
+  forward({.name = std::string(name), .kernel = vector(Op::layernorm, rows, h)});
   const ParameterId weight = parameter(fmt::format("{} weight and bias", name), 2 * h);
-  Steps steps{{.name = name, .kernel = vector(Op::layernorm_backward, rows, h)}};
+  Steps steps{{.name = std::string(name), .kernel = vector(Op::layernorm_backward, rows, h)}};
   complete(steps, weight);
   backward(steps);
 }
@@ -77,9 +77,10 @@ void GraphBuilder::layernorm(std::string_view name, std::int64_t rows, std::int6
 void GraphBuilder::rmsnorm(std::string_view name, std::int64_t rows, std::int64_t h, bool unfused, Split split,
                            Share share) {
   const ParameterId weight = parameter(fmt::format("{} weight", name), h);
-  const Step fused_forward{.name = name, .kernel = vector(Op::rmsnorm, rows, h), .split = split, .share = share};
+  const Step fused_forward{
+      .name = std::string(name), .kernel = vector(Op::rmsnorm, rows, h), .split = split, .share = share};
   const Step fused_backward{
-      .name = name, .kernel = vector(Op::rmsnorm_backward, rows, h), .split = split, .share = share};
+      .name = std::string(name), .kernel = vector(Op::rmsnorm_backward, rows, h), .split = split, .share = share};
   Steps done;
   if (!unfused || options.fused) {
     forward(fused_forward);
@@ -89,7 +90,7 @@ void GraphBuilder::rmsnorm(std::string_view name, std::int64_t rows, std::int64_
   }
   // w * (x * rsqrt(mean(x^2) + eps)), in fp32 between casts where the model is of 16 bits.
   const auto step = [&](const Kernel& kernel) {
-    return Step{.name = name, .kernel = kernel, .split = split, .share = share};
+    return Step{.name = std::string(name), .kernel = kernel, .split = split, .share = share};
   };
   const auto wide = [&](Op op, std::int64_t columns) { return step({op, Dtype::fp32, VectorShape{rows, columns}}); };
   const auto move = [&](double read, double written) { return step(bytes(Bytes(4 * read), Bytes(4 * written))); };
@@ -118,8 +119,8 @@ void GraphBuilder::norm(std::string_view name, std::int64_t rows) {
 void GraphBuilder::dropout(std::string_view name, std::int64_t elements, double probability, Split split) {
   if (!training() || probability <= 0) return;
   const Bytes values = size(elements), mask(static_cast<double>(elements));  // one byte each
-  forward({.name = name, .kernel = bytes(values, values + mask), .split = split});
-  backward({{.name = name, .kernel = bytes(values + mask, values), .split = split}});
+  forward({.name = std::string(name), .kernel = bytes(values, values + mask), .split = split});
+  backward({{.name = std::string(name), .kernel = bytes(values + mask, values), .split = split}});
 }
 
 Steps GraphBuilder::gelu_new_backward(std::string_view name, std::int64_t rows, std::int64_t h, Split split) const {
@@ -127,14 +128,16 @@ Steps GraphBuilder::gelu_new_backward(std::string_view name, std::int64_t rows, 
   // From the end: product (2), tanh, scale, power (3), half, and the sum of x's three gradients (2).
   for (const Op op :
        {Op::mul, Op::mul, Op::mul, Op::mulu, Op::mulu, Op::powu, Op::mulu, Op::mul, Op::mulu, Op::add, Op::add}) {
-    steps.push_back({.name = name, .kernel = vector(op, rows, h), .split = split});
+    steps.push_back({.name = std::string(name), .kernel = vector(op, rows, h), .split = split});
   }
   return steps;
 }
 
 void GraphBuilder::activation(std::string_view name, Activation activation, std::int64_t rows, std::int64_t h,
                               Split split) {
-  const auto step = [&](Op op) { return Step{.name = name, .kernel = vector(op, rows, h), .split = split}; };
+  const auto step = [&](Op op) {
+    return Step{.name = std::string(name), .kernel = vector(op, rows, h), .split = split};
+  };
   const Step gradient = step(Op::mul);  // reads x and dy, writes dx
   switch (activation) {
     case Activation::relu:
@@ -160,12 +163,12 @@ ParameterId GraphBuilder::embedding(std::string_view name, std::int64_t lookups,
   const std::int64_t h = config.hidden;
   const Split split = split_vocabulary ? Split::width : Split::none;
   const Share share = split_vocabulary ? Share::vocab : Share::tp;
-  forward({.name = name,
+  forward({.name = std::string(name),
            .kernel = vector(Op::embedding, lookups, h),
            .reduced_over_tp = split_vocabulary ? size(lookups * h) : Bytes(0)});
   const ParameterId table = parameter(fmt::format("{} table", name), rows_of_table * h, split, share);
   Steps steps{{.name = "gradient fill", .kernel = memory(0, rows_of_table * h), .split = split, .share = share},
-              {.name = name, .kernel = vector(Op::embedding_backward, lookups, h)}};
+              {.name = std::string(name), .kernel = vector(Op::embedding_backward, lookups, h)}};
   if (tied) {  // with the head's weight gradient
     steps.push_back(
         {.name = "tied gradient sum", .kernel = vector(Op::add, 1, rows_of_table * h), .split = split, .share = share});
@@ -176,17 +179,18 @@ ParameterId GraphBuilder::embedding(std::string_view name, std::int64_t lookups,
 }
 
 void GraphBuilder::add(std::string_view name, std::int64_t rows, std::int64_t h) {
-  forward({.name = name, .kernel = vector(Op::add, rows, h)});
+  forward({.name = std::string(name), .kernel = vector(Op::add, rows, h)});
 }
 
 void GraphBuilder::copy(std::string_view name, std::int64_t elements, Split split, Share share) {
-  forward({.name = name, .kernel = memory(elements, elements), .split = split, .share = share});
+  forward({.name = std::string(name), .kernel = memory(elements, elements), .split = split, .share = share});
 }
 
 void GraphBuilder::branch(std::string_view name, std::int64_t rows, std::int64_t h, std::int64_t uses,
                           bool sum_over_tp) {
   Steps steps;
-  for (std::int64_t i = 1; i < uses; ++i) steps.push_back({.name = name, .kernel = vector(Op::add, rows, h)});
+  for (std::int64_t i = 1; i < uses; ++i)
+    steps.push_back({.name = std::string(name), .kernel = vector(Op::add, rows, h)});
   if (sum_over_tp && !steps.empty()) steps.back().reduced_over_tp = size(rows * h);
   backward(steps);
 }

@@ -103,7 +103,8 @@ void experts(GraphBuilder& b) {
   const std::int64_t rows = b.options.batch * c.expert_capacity, n = rows * c.hidden;
   const Bytes sum = b.size(hidden);
   const auto moves = [&](std::string_view name, std::int64_t read, std::int64_t written, bool summed = false) {
-    return Step{.name = name, .kernel = b.memory(read, written), .reduced_over_tp = summed ? sum : Bytes(0)};
+    return Step{
+        .name = std::string(name), .kernel = b.memory(read, written), .reduced_over_tp = summed ? sum : Bytes(0)};
   };
   b.forward(moves("expert output", hidden, hidden));
   for (std::int64_t i = 0; i < c.experts; ++i) {
