@@ -25,6 +25,5 @@ endif()
 if(TESSERA_SANITIZE)
   # -O1 -g1: half the build time of the build type's own flags.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer -O1 -g1)
-  add_compile_definitions(TESSERA_SANITIZE)  # SimGrid must then run on threads, not on stacks of its own
   add_link_options(-fsanitize=address,undefined)
 endif()

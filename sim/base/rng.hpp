@@ -26,7 +26,10 @@ class Rng {
   /// Uniform in [0, 1).
   double uniform() { return next() * 0x1p-32; }
   /// Uniform integer in [0, bound); bound > 0.
-  std::uint32_t below(std::uint32_t bound) { return static_cast<std::uint32_t>((std::uint64_t{next()} * bound) >> 32); }
+  std::uint32_t below(std::uint32_t bound) {
+    const std::uint64_t wide = next();
+    return static_cast<std::uint32_t>((wide * bound) >> 32);
+  }
   /// Standard normal (Box-Muller, one of the pair).
   double normal() {
     const double radius = std::sqrt(-2.0 * std::log(1.0 - uniform()));

@@ -199,7 +199,7 @@ std::string Json::dump(int indent) const {
   return out;
 }
 
-Json parse_json(std::string_view text, std::string file_name) {
+Json parse_json(std::string_view text, const std::string& file_name) {
   check_text(text, file_name);
   return to_json(parse_json_nodes(text, file_name));
 }

@@ -60,7 +60,7 @@ class Json {
 };
 
 /// Strict JSON; throws InputError with file:line:col.
-Json parse_json(std::string_view text, std::string file_name);
+Json parse_json(std::string_view text, const std::string& file_name);
 Json read_json(const std::filesystem::path& path);
 
 }  // namespace tessera

@@ -62,9 +62,9 @@ class Converter {
   std::size_t count_ = 0;
 };
 
-Node parse_yaml_nodes(const std::string& text, const std::string& file) {
+Node parse_yaml_nodes(std::string_view text, const std::string& file) {
   try {
-    const std::vector<YAML::Node> documents = YAML::LoadAll(text);
+    const std::vector<YAML::Node> documents = YAML::LoadAll(std::string(text));
     if (documents.size() > 1) {
       const YAML::Mark mark = documents[1].Mark();
       throw InputError(Diagnostic{file, mark.line + 1, mark.column + 1, "expected one document, found a second one"});
@@ -87,7 +87,7 @@ Document parse_document(const std::filesystem::path& path) {
   return parse_text(read_file(path), path.string(), path.extension() == ".json");
 }
 
-Document parse_text(std::string text, std::string file_name, bool json) {
+Document parse_text(std::string_view text, std::string file_name, bool json) {
   check_text(text, file_name);
   Node root = json ? parse_json_nodes(text, file_name) : parse_yaml_nodes(text, file_name);
   return {std::move(file_name), std::move(root)};

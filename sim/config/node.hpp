@@ -32,7 +32,7 @@ struct Document {
 /// Parse errors, duplicate keys, `<<` merges, empty and binary files throw InputError with positions.
 /// JSON files (ending .json) are checked as strict JSON.
 Document parse_document(const std::filesystem::path& path);
-Document parse_text(std::string text, std::string file_name, bool json = false);
+Document parse_text(std::string_view text, std::string file_name, bool json = false);
 
 /// Sets `path` ("runs.train.parallel.tp", "runs[0].parallel.tp"; a name selects the item whose `name` it is) to
 /// the YAML value `value`. Throws InputError naming `--set` when the path leads through nothing.

@@ -27,7 +27,7 @@ std::string labelled(std::string_view path, std::string_view message) {
 Reader::Reader(Sink& sink, const Node* map, std::string path)
     : sink_(sink), map_(map), path_(std::move(path)), errors_before_(sink.errors.size()) {}
 
-void Reader::error(std::string_view key, std::string message) {
+void Reader::error(std::string_view key, std::string_view message) {
   if (map_ == nullptr) return;
   const Node* node = key.empty() ? nullptr : map_->find(key);
   const std::string path = key.empty() ? path_ : path_to(key);

@@ -38,7 +38,7 @@ class Reader {
   void optional(std::string_view key, T& out, std::string_view meaning);
 
   /// Reports a mistake at `key`'s value (or at the map where `key` is missing or empty).
-  void error(std::string_view key, std::string message);
+  void error(std::string_view key, std::string_view message);
   /// True if the map has the key (false while printing the reference).
   [[nodiscard]] bool has(std::string_view key) const;
   /// True if this map had no mistake so far: checks across fields make sense only then.

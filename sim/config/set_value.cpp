@@ -82,7 +82,7 @@ class Setter {
   }
 
   [[nodiscard]] Node value(std::string_view text) const {
-    Node list = parse_text(fmt::format("- {}", text), origin_).root;
+    Node list = parse_text("- " + std::string(text), origin_).root;
     mark(list.items.front());
     return std::move(list.items.front());
   }
