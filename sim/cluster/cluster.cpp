@@ -36,7 +36,7 @@ void describe(Reader& r, ClusterFile& cluster) {
 
 void only_for(Reader& r, std::string_view key, bool applies, FabricKind kind) {
   if (r.has(key) && !applies) {
-    r.error(key, fmt::format("means nothing to {}", enum_names(kind)[static_cast<std::size_t>(kind)]));
+    r.error(key, fmt::format("does not apply to kind {}", enum_names(kind)[static_cast<std::size_t>(kind)]));
   }
 }
 
