@@ -12,7 +12,7 @@
 namespace tessera {
 
 struct MemoryComponent {
-  std::string name;  // weights, gradients, optimizer, activations, buffers, context
+  std::string name;  // weights, gradients, optimizer, kv cache, activations, buffers, context
   Bytes size;
   std::string formula;  // in words, for the report
 };
@@ -23,7 +23,8 @@ struct MemoryFootprint {
 };
 
 /// Peak per GPU under `spec`. Activations after Korthikanti et al. (arXiv 2205.05198, equations 1-2; flash attention
-/// keeps no score matrix). Not modelled: fragmentation, liveness inside a layer, offload.
+/// keeps no score matrix, no dropout no mask). Throws RunError where tp does not fit the heads. Not modelled:
+/// fragmentation, liveness inside a layer, what eager elementwise chains keep besides, offload.
 MemoryFootprint memory_footprint(const ModelConfig& config, const BuildOptions& options, const Graph& graph,
                                  const ParallelSpec& spec);
 
