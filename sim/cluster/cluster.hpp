@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -111,6 +112,10 @@ class Topology {
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
   /// Links from GPU `from` to GPU `to` (global indices), in order; empty if they are the same.
   [[nodiscard]] std::vector<LinkId> path(int from, int to) const;
+  /// Rings through GPUs of one node that share no link, each for an equal part of a collective. One, in the order
+  /// given, where that uses all that there is (nvswitch, pcie), where none closes, or where there are more than eight
+  /// GPUs.
+  [[nodiscard]] std::vector<std::vector<int>> rings(std::span<const int> gpus) const;
 
  private:
   int gpus_ = 1, gpus_per_node_ = 1, ports_ = 0;

@@ -64,6 +64,11 @@ Interconnect::Interconnect(const ClusterSpec& spec, LinkTable& table)
   }
 }
 
+int Interconnect::lanes(int a, int b) const {
+  if (kind_ == IntraNode::hybrid_cube_mesh) return kCubeMesh[at(a)][at(b)];
+  return a == b ? 0 : 1;
+}
+
 void Interconnect::add_switched(const NodeSpec& node, std::vector<Local>& links) const {
   const std::size_t nvswitch = gpus_ + 1;
   for (std::size_t gpu = 0; gpu < gpus_; ++gpu) {

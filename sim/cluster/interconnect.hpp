@@ -14,6 +14,8 @@ class Interconnect {
 
   /// Appends the links from GPU `a` to another GPU `b` of a node.
   void path(int node, int a, int b, std::vector<LinkId>& path) const;
+  /// See Topology::rings; local indices of one node.
+  [[nodiscard]] std::vector<std::vector<int>> rings(const std::vector<int>& gpus) const;
   [[nodiscard]] LinkId to_host(int node, int gpu) const { return link(node, pcie_ + 2 * at(gpu)); }
   [[nodiscard]] LinkId from_host(int node, int gpu) const { return link(node, pcie_ + 2 * at(gpu) + 1); }
   /// The vertex of a node's host.
@@ -35,6 +37,8 @@ class Interconnect {
   }
   void add_switched(const NodeSpec& node, std::vector<Local>& links) const;
   void add_pairs(const NodeSpec& node, std::vector<Local>& links);
+  /// Equal links from `a` to `b`; meshes only.
+  [[nodiscard]] int lanes(int a, int b) const;
   void find_relays(const std::vector<double>& width);
   void add_host(const ClusterSpec& spec, std::vector<Local>& links);
 

@@ -96,6 +96,21 @@ Topology::Topology(Topology&&) noexcept = default;
 Topology& Topology::operator=(Topology&&) noexcept = default;
 Topology::~Topology() = default;
 
+std::vector<std::vector<int>> Topology::rings(std::span<const int> gpus) const {
+  if (gpus.size() < 2) return {{gpus.begin(), gpus.end()}};
+  const int first = gpus.front() / gpus_per_node_ * gpus_per_node_;
+  std::vector<int> local;
+  for (const int gpu : gpus) {
+    TESSERA_ASSERT(first <= gpu && gpu < first + gpus_per_node_, "a ring is laid inside one node");
+    local.push_back(gpu - first);
+  }
+  std::vector<std::vector<int>> rings = inside_->rings(local);
+  for (std::vector<int>& ring : rings) {
+    for (int& gpu : ring) gpu += first;
+  }
+  return rings;
+}
+
 std::vector<LinkId> Topology::path(int from, int to) const {
   TESSERA_ASSERT(0 <= from && from < gpus_ && 0 <= to && to < gpus_, "no such GPU");
   std::vector<LinkId> path;

@@ -1,6 +1,7 @@
 // Links and paths, with capacities and latencies that can be computed by hand.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <map>
 #include <numeric>
 
@@ -94,6 +95,48 @@ TEST(InsideANode, CubeMeshUsesSixLinksOfEveryGpu) {
     EXPECT_DOUBLE_EQ(out[gpu], 6 * 25e9) << gpu;
     EXPECT_DOUBLE_EQ(in[gpu], 6 * 25e9) << gpu;
   }
+}
+
+// Rings that share no link, in units of one NVLink. vTrain's nccl-tests on a DGX-1 (1 GiB all-reduce, one node) reach
+// 22.6, 45.1, 85.4, 45.7, 87.0, 134.5 GB/s of bus bandwidth on its first 2, 3, 4, 6, 7, 8 GPUs: 0.85-0.91 of 25 GB/s a
+// ring.
+TEST(Rings, OfACubeMeshAreAsManyAsMeasured) {
+  const Topology topology(find_cluster("dgx1-v100"));
+  const std::map<int, double> measured{{2, 22.6}, {3, 45.1}, {4, 85.4}, {6, 45.7}, {7, 87.0}, {8, 134.5}};
+  for (const auto& [size, bandwidth] : measured) {
+    std::vector<int> gpus(static_cast<std::size_t>(size));
+    std::iota(gpus.begin(), gpus.end(), 0);
+    const double share = bandwidth / (25.0 * static_cast<double>(topology.rings(gpus).size()));
+    EXPECT_GT(share, 0.84) << size;
+    EXPECT_LT(share, 0.92) << size;
+  }
+}
+
+TEST(Rings, ShareNoLink) {
+  for (const std::string platform : {"dgx1-v100", "mi300x-platform"}) {
+    const Topology topology(find_cluster(platform));
+    const std::vector<int> gpus{0, 1, 2, 3, 4, 5, 6, 7};
+    const auto rings = topology.rings(gpus);
+    std::map<LinkId, double> used;
+    for (const std::vector<int>& ring : rings) {
+      EXPECT_TRUE(std::is_permutation(ring.begin(), ring.end(), gpus.begin(), gpus.end()));
+      for (std::size_t i = 0; i < ring.size(); ++i) {
+        const auto path = topology.path(ring[i], ring[(i + 1) % ring.size()]);
+        ASSERT_EQ(path.size(), 1U) << platform;
+        used[path[0]] += platform == "dgx1-v100" ? 25e9 : 64e9;
+      }
+    }
+    EXPECT_EQ(rings.size(), 6U)
+        << platform;  // all six NVLinks; six of seven Infinity Fabric links (an odd one is left)
+    for (const auto& [id, load] : used) EXPECT_LE(load, link(topology, id).bandwidth.value() * (1 + 1e-12)) << platform;
+  }
+}
+
+TEST(Rings, AreOneBehindASwitchOrWhereNoneCloses) {
+  const std::vector<int> order{11, 9, 8, 10};
+  EXPECT_EQ(Topology(find_cluster("dgx-h100", 2)).rings(order), (std::vector<std::vector<int>>{order}));
+  const std::vector<int> tail{0, 1, 2, 3, 4};  // GPU 4 reaches only GPU 0 of these
+  EXPECT_EQ(Topology(find_cluster("dgx1-v100")).rings(tail), (std::vector<std::vector<int>>{tail}));
 }
 
 TEST(FatTree, SameLeafIsOneHop) {
