@@ -39,26 +39,31 @@ float log_of(double x) {
   return static_cast<float>(std::log(x));
 }
 
+/// x / (x + half): sizes that saturate, so that no net extrapolates along them.
+float share(double x, double half) {
+  return static_cast<float>(x / (x + half));
+}
+
 void fill_inputs(const Kernel& kernel, const GemmShape& shape, const GemmPlan& plan, const Device& device,
                  KernelAnalysis& out) {
   const double per_sm = static_cast<double>(plan.blocks) / device.spec.sms;
   const double rounds = std::ceil(per_sm);
   const auto work = flops(kernel);
   const double unaligned = (shape.n % kAlignment != 0 ? 0.5 : 0.0) + (shape.k % kAlignment != 0 ? 0.5 : 0.0);
-  out.inputs = {log_of(plan.compute / plan.memory),
-                log_of(plan.l2_bytes / device.l2 / plan.compute),
-                log_of(rounds),
-                log_of(per_sm / rounds),
-                log_of(plan.executed / work),
-                log_of(static_cast<double>(shape.m)),
-                log_of(static_cast<double>(shape.n)),
-                log_of(static_cast<double>(shape.k)),
-                log_of(static_cast<double>(shape.batch)),
+  const auto m = static_cast<double>(shape.m), n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
+  out.inputs = {share(plan.compute / plan.memory, 1),
+                static_cast<float>(1 / rounds),
+                static_cast<float>(per_sm / rounds),
+                static_cast<float>(work / plan.executed),
+                share(m, 128),
+                share(n, 128),
+                share(k, 256),
+                share(static_cast<double>(shape.batch) - 1, 4),
                 log_of(plan.tile.m),
                 log_of(plan.tile.n),
-                log_of(plan.split_k),
-                log_of(plan.time / out.floor),
-                log_of(traffic(kernel).total() / device.spec.l2),
+                static_cast<float>(1.0 / plan.split_k),
+                share(plan.time / out.floor, 1),
+                share(traffic(kernel).total() / device.spec.l2, 1),
                 static_cast<float>(unaligned),
                 log_of(plan.blocks_per_sm),
                 shape.bias ? 1.0F : 0.0F};

@@ -8,23 +8,10 @@
 
 namespace tessera {
 
-inline constexpr std::array<std::string_view, 17> kGemmInputs{"log_compute_over_memory",
-                                                              "log_l2_over_compute",
-                                                              "log_rounds",
-                                                              "log_round_fill",
-                                                              "log_padding",
-                                                              "log_m",
-                                                              "log_n",
-                                                              "log_k",
-                                                              "log_batch",
-                                                              "log_tile_m",
-                                                              "log_tile_n",
-                                                              "log_split_k",
-                                                              "log_base_over_floor",
-                                                              "log_traffic_over_l2",
-                                                              "unaligned",
-                                                              "log_occupancy",
-                                                              "bias"};
+inline constexpr std::array<std::string_view, 16> kGemmInputs{
+    "compute_share", "inverse_rounds", "round_fill",    "useful_share", "m_share",       "n_share",
+    "k_share",       "batch_share",    "log_tile_m",    "log_tile_n",   "inverse_split", "base_share",
+    "l2_share",      "unaligned",      "log_occupancy", "bias"};
 
 inline constexpr std::array kGemmSimtConstants{NamedConstant{"eager_floor_s", 40e-6}};
 inline constexpr std::array kGemmMatrixConstants{NamedConstant{"eager_floor_s", 10e-6}};

@@ -17,6 +17,12 @@ constexpr std::array kLaneTiles{GemmTile{32, 32, 64, 80, 32, 2},     GemmTile{64
                                 GemmTile{128, 32, 128, 96, 32, 2},   GemmTile{32, 128, 128, 96, 32, 2},
                                 GemmTile{128, 64, 128, 120, 32, 2},  GemmTile{64, 128, 128, 120, 32, 2},
                                 GemmTile{128, 128, 256, 122, 32, 2}, GemmTile{256, 128, 256, 200, 32, 2}};
+// Strided batches: cuBLAS 12.1 has one favourite per generation (NeuSight's profiles: 99 % of A100's and Pascal's
+// rows).
+constexpr std::array kLaneBatchedTiles{GemmTile{128, 128, 256, 122, 32, 2}};
+constexpr std::array kOldLaneBatchedTiles{GemmTile{64, 64, 64, 120, 32, 2}, GemmTile{64, 128, 128, 120, 32, 2},
+                                          GemmTile{128, 32, 128, 96, 32, 2}, GemmTile{32, 128, 128, 96, 32, 2}};
+constexpr std::array kPascalBatchedTiles{GemmTile{64, 128, 128, 120, 32, 2}};
 constexpr std::array kMmaTiles{
     GemmTile{16, 64, 64, 64, 64, 4},    GemmTile{32, 64, 64, 96, 64, 4},    GemmTile{64, 32, 64, 96, 64, 4},
     GemmTile{64, 64, 128, 96, 64, 4},   GemmTile{128, 32, 128, 96, 64, 4},  GemmTile{32, 128, 128, 96, 64, 4},
@@ -38,11 +44,20 @@ constexpr std::array kMfmaTiles{
     GemmTile{64, 64, 256, 96, 64, 1},    GemmTile{128, 64, 256, 128, 64, 1},  GemmTile{64, 128, 256, 128, 64, 1},
     GemmTile{128, 128, 256, 168, 64, 1}, GemmTile{256, 128, 256, 256, 64, 1}, GemmTile{128, 256, 256, 256, 64, 1}};
 
+// Ampere and later have 100 KiB and more of shared memory, and kernels that copy into it asynchronously.
+constexpr Bytes kAsyncCopySharedMemory{100 * 1024.0};
 constexpr std::array kSplits{1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr std::int64_t kShortestSlice = 128;  // of k; shorter ones are not shipped
 
-// An SM reaches half its rate on a tile whose harmonic side is this long: operands per FLOP fall with the side.
-constexpr double kHalfSide = 12;
+// Operands per FLOP fall with the tile's harmonic side: share of the rate = side / (side + half), relative to a large
+// tile's, which the sustained rate already contains.
+constexpr double kHalfSide = 12, kLaneSide = 128, kMatrixSide = 170;
+// A long row of a k-contiguous operand puts each row of a tile on its own page: TLB misses. Pascal's reach is short.
+// Time grows by up to this share; half of it at rows of kLongRow bytes. (NeuSight's linear: 0.36 of the rate on P100,
+// 0.65 on P4, 0.83 on V100 and A100 at k = 65536.)
+constexpr double kLongRow = 64 * 1024, kLongRowCost = 0.2, kLongRowCostPascal = 1.2;
+// Clusters of two SMs load a shared operand once (Hopper's multicast, Blackwell's paired SMs).
+constexpr double kClusterTraffic = 0.5;
 // Filling the pipeline of a block before its first multiply-add, and storing its tile: a few memory latencies.
 constexpr double kPrologue = 1.5e-6;
 // A second pass that adds up the slices of split-k.
@@ -52,17 +67,32 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-double tile_efficiency(const GemmTile& tile) {
+double tile_efficiency(const GemmTile& tile, MatrixUnit unit) {
   const double side = 2.0 * tile.m * tile.n / (tile.m + tile.n);
-  return side / (side + kHalfSide);
+  const double large = unit == MatrixUnit::none ? kLaneSide : kMatrixSide;
+  return side / (side + kHalfSide) * (large + kHalfSide) / large;
+}
+
+double long_row_slowdown(const GemmShape& shape, const GemmContext& context, const Device& device) {
+  if (shape.layout != GemmLayout::tn || context.unit != MatrixUnit::none) return 1;
+  const double cost = device.spec.matrix_unit == MatrixUnit::none ? kLongRowCostPascal : kLongRowCost;
+  const double rows = static_cast<double>(shape.k) * context.element / kLongRow;
+  return 1 + cost * rows * rows / (1 + rows * rows);
+}
+
+bool has_clusters(MatrixUnit unit) {
+  return unit == MatrixUnit::wgmma || unit == MatrixUnit::tcgen05;
 }
 
 }  // namespace
 
-std::span<const GemmTile> gemm_tiles(MatrixUnit unit) {
+std::span<const GemmTile> gemm_tiles(MatrixUnit unit, const GpuSpec& gpu, bool batched) {
   switch (unit) {
     case MatrixUnit::none:
-      return kLaneTiles;
+      if (!batched) return kLaneTiles;
+      if (gpu.matrix_unit == MatrixUnit::none) return kPascalBatchedTiles;
+      return gpu.shared_memory_per_sm < kAsyncCopySharedMemory ? std::span<const GemmTile>(kOldLaneBatchedTiles)
+                                                               : kLaneBatchedTiles;
     case MatrixUnit::mma_sync:
       return kMmaTiles;
     case MatrixUnit::wgmma:
@@ -95,11 +125,12 @@ GemmPlan plan_gemm(const GemmShape& shape, const GemmTile& tile, int split_k, co
   const double side_sum = tile.m + tile.n;
   const double tile_flops = 2.0 * tile.m * tile.n * slice;
   plan.executed = Flops(tile_flops * static_cast<double>(plan.blocks));
-  plan.l2_bytes = Bytes(static_cast<double>(plan.blocks) * side_sum * slice * context.element);
+  plan.l2_bytes = Bytes(static_cast<double>(plan.blocks) * side_sum * slice * context.element *
+                        (has_clusters(context.unit) ? kClusterTraffic : 1));
   // The busiest SM decides: blocks are dealt out one by one.
   const auto rounds = static_cast<double>(ceil_div(plan.blocks, sms));
-  const FlopsPerSec per_sm = context.rate / static_cast<double>(sms) * tile_efficiency(tile);
-  plan.compute = Flops(rounds * tile_flops) / per_sm;
+  const FlopsPerSec per_sm = context.rate / static_cast<double>(sms) * tile_efficiency(tile, context.unit);
+  plan.compute = Flops(rounds * tile_flops) / per_sm * long_row_slowdown(shape, context, device);
   const double busy = std::min(1.0, static_cast<double>(plan.blocks) / sms);
   const BytesPerSec draw = min(device.hbm, device.hbm_per_sm * (busy * sms));
   plan.memory = max(context.hbm_bytes / draw, plan.l2_bytes / (device.l2 * busy));
@@ -113,7 +144,7 @@ GemmPlan plan_gemm(const GemmShape& shape, const GemmTile& tile, int split_k, co
 
 GemmPlan choose_gemm(const GemmShape& shape, const GemmContext& context, const Device& device) {
   GemmPlan best;
-  for (const GemmTile& tile : gemm_tiles(context.unit)) {
+  for (const GemmTile& tile : gemm_tiles(context.unit, device.spec, shape.batch > 1)) {
     for (int split : kSplits) {
       if (split > 1 && shape.k < split * kShortestSlice) break;
       const GemmPlan plan = plan_gemm(shape, tile, split, context, device);

@@ -18,8 +18,8 @@ struct GemmTile {
   int stages = 2;
 };
 
-/// The tiles that libraries ship for a way of multiplying.
-std::span<const GemmTile> gemm_tiles(MatrixUnit unit);
+/// The tiles that libraries use for a way of multiplying on a generation of GPUs.
+std::span<const GemmTile> gemm_tiles(MatrixUnit unit, const GpuSpec& gpu, bool batched);
 
 /// What a block of this tile holds on its SM.
 BlockFootprint footprint(const GemmTile& tile);

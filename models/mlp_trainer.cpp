@@ -195,8 +195,6 @@ class Optimiser {
 
   void step(std::vector<float>& offsets, const std::vector<float>& slope, double rate) {
     offsets_.step(offsets, slope, rate);
-    const float mean = std::accumulate(offsets.begin(), offsets.end(), 0.0F) / static_cast<float>(offsets.size());
-    for (float& offset : offsets) offset -= mean;
   }
 
  private:
@@ -208,6 +206,12 @@ void shuffle(std::vector<std::uint32_t>& order, Rng& rng) {
   for (std::size_t i = order.size(); i > 1; --i) {
     std::swap(order[i - 1], order[rng.below(static_cast<std::uint32_t>(i))]);
   }
+}
+
+float median(std::vector<float> values) {
+  std::sort(values.begin(), values.end());
+  const std::size_t half = values.size() / 2;
+  return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
 }
 
 void check(const TrainingSet& data) {
@@ -248,6 +252,7 @@ Mlp train(const TrainingSet& data, const TrainOptions& options, const EpochCallb
     }
     if (watch) watch(epoch, total / static_cast<double>(data.size()));
   }
+  layers.back().bias[0] += median(offsets);
   return Mlp(std::move(layers));
 }
 
