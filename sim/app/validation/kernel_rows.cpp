@@ -1,5 +1,6 @@
 #include "sim/app/validation/kernel_rows.hpp"
 
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -14,14 +15,14 @@ namespace {
 /// Operators of the contract; those after them exist only inside models.
 constexpr Op kLastOp = Op::moe;
 
-Op read_op(RowReader& row) {
+std::optional<Op> read_op(RowReader& row) {
   const std::string_view name = row.need("op");
   const std::optional<Op> op = parse_op(name);
-  if (op && *op <= kLastOp) return *op;
+  if (op && *op <= kLastOp) return op;
   std::vector<std::string> names;
   for (int i = 0; i <= static_cast<int>(kLastOp); ++i) names.emplace_back(to_string(static_cast<Op>(i)));
   if (!name.empty()) row.mistake("op", fmt::format("unknown operator '{}'{}", name, did_you_mean(name, names)));
-  return Op::gemm;
+  return std::nullopt;
 }
 
 Dtype read_dtype(RowReader& row) {
@@ -128,9 +129,11 @@ void predict_batch(std::span<const KernelRow> all, std::span<const std::size_t> 
 
 KernelRow read_kernel_row(RowReader& row, Catalogue& catalogue) {
   KernelRow result;
-  result.kernel.op = read_op(row);
   result.kernel.dtype = read_dtype(row);
-  result.kernel.shape = read_shape(row, result.kernel.op);
+  if (const std::optional<Op> op = read_op(row)) {
+    result.kernel.op = *op;
+    result.kernel.shape = read_shape(row, *op);
+  }
   result.context = read_context(row);
   result.gpu = catalogue.gpu(row);
   return result;

@@ -212,7 +212,7 @@ TEST_P(BadModelRow, NamesFileLineAndCell) {
 INSTANTIATE_TEST_SUITE_P(
     Rows, BadModelRow,
     testing::Values(
-        BadRow{"model", "T4,,bert_larg,inf,8,512,none,1,fp32,0,eager,eager", "bert_large"},
+        BadRow{"model", "T4,,bert_larg,inf,8,512,none,1,fp32,0,eager,eager", "unknown model 'bert_larg'; did you mean"},
         BadRow{"mode", "T4,,bert_large,infer,8,512,none,1,fp32,0,eager,eager", "expected inf or train, found 'infer'"},
         BadRow{"platform", "A100-SXM4-40GB,dgx-a100-40g,bert_large,inf,8,512,dp4,4,fp32,0,eager,eager",
                "dgx-a100-40gb"},
