@@ -1,0 +1,42 @@
+// Starts SimGrid activities from the kernel's own context and calls back when they end; no actors.
+#pragma once
+
+#include <simgrid/forward.h>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/des/guard.hpp"
+
+namespace tessera {
+
+class Activities {
+ public:
+  using Call = std::function<void()>;
+
+  explicit Activities(Guard& guard);
+  ~Activities();
+  Activities(const Activities&) = delete;
+  Activities& operator=(const Activities&) = delete;
+
+  /// `amount` at a rate of at most `bound`; where a host cannot serve all, rates grow in proportion to `weight`.
+  void execute(simgrid::s4u::Host& host, double amount, double bound, double weight, Call ended);
+  void transfer(simgrid::s4u::Host& from, simgrid::s4u::Host& to, Bytes size, Call ended);
+  [[nodiscard]] std::uint64_t completed() const { return completed_; }
+
+ private:
+  struct Running;
+  Running& fresh(Call ended);
+  void finish(Running& running);
+
+  Guard& guard_;
+  std::vector<std::unique_ptr<Running>> all_;
+  std::vector<Running*> free_;
+  std::vector<simgrid::s4u::ActivityPtr> ended_;  // SimGrid still touches an activity after its call-back
+  std::uint64_t completed_ = 0;
+};
+
+}  // namespace tessera

@@ -1,0 +1,84 @@
+#include "sim/des/collective.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "models/collectives.hpp"
+
+namespace tessera {
+
+namespace {
+
+std::uint64_t key(std::uint32_t group, std::uint32_t task) {
+  return std::uint64_t{task} << 32 | group;
+}
+
+}  // namespace
+
+Collectives::Collectives(Engine& engine, const Plan& plan, const Routing& routing, std::vector<std::size_t> engine_gpu,
+                         Recorder& recorder)
+    : engine_(engine), plan_(plan), routing_(routing), engine_gpu_(std::move(engine_gpu)), recorder_(recorder) {}
+
+void Collectives::join(std::uint32_t group, std::uint32_t task, std::function<void()> done) {
+  Meeting& meeting = meetings_[key(group, task)];
+  meeting.group = group;
+  meeting.task = task;
+  meeting.done.push_back(std::move(done));
+  if (static_cast<int>(meeting.done.size()) == routing_.groups()[group].members) start(meeting);
+}
+
+void Collectives::start(Meeting& meeting) {
+  const CommunicationGroup& group = routing_.groups()[meeting.group];
+  const auto& collective = std::get<Collective>(plan_.tasks[meeting.task].work);
+  const Seconds latency = ring_steps(collective.kind, group.size) * group.step_latency;
+  engine_.at(engine_.now() + latency, [this, &meeting] { flow(meeting); });
+}
+
+void Collectives::flow(Meeting& meeting) {
+  const CommunicationGroup& group = routing_.groups()[meeting.group];
+  const auto& collective = std::get<Collective>(plan_.tasks[meeting.task].work);
+  const Bytes sent = ring_bytes_per_rank(collective.kind, group.size, collective.bytes);
+  meeting.open = group.flows.size() + 1;
+  if (group.slowest > BytesPerSec(0.0)) {
+    ++meeting.open;
+    engine_.at(engine_.now() + sent / group.slowest, [this, &meeting] { end(meeting); });
+  }
+  for (const Flow& flow : group.flows) {
+    const Bytes size = sent * flow.share;
+    if (size <= Bytes(0.0)) {
+      --meeting.open;
+      continue;
+    }
+    engine_.transfer(engine_gpu_[static_cast<std::size_t>(flow.from)], engine_gpu_[static_cast<std::size_t>(flow.to)],
+                     size, [this, &meeting, &flow, size, start = engine_.now()] {
+                       recorder_.flow(flow, size, meeting.task, start, engine_.now());
+                       end(meeting);
+                     });
+  }
+  end(meeting);
+}
+
+void Collectives::end(Meeting& meeting) {
+  if (--meeting.open > 0) return;
+  const auto done = std::move(meeting.done);
+  meetings_.erase(key(meeting.group, meeting.task));
+  for (const auto& call : done) call();
+}
+
+std::vector<std::string> Collectives::waiting() const {
+  std::vector<const Meeting*> open;
+  for (const auto& [unused, meeting] : meetings_) open.push_back(&meeting);
+  std::ranges::sort(open, {}, [](const Meeting* m) { return key(m->group, m->task); });
+  std::vector<std::string> lines;
+  for (const Meeting* m : open) {
+    const Task& task = plan_.tasks[m->task];
+    const auto& collective = std::get<Collective>(task.work);
+    lines.push_back(fmt::format("{} '{}' over {} has {} of {} ranks", to_string(collective.kind),
+                                plan_.names[task.name], to_string(collective.over), m->done.size(),
+                                routing_.groups()[m->group].members));
+  }
+  return lines;
+}
+
+}  // namespace tessera

@@ -1,0 +1,66 @@
+#include "sim/des/engine.hpp"
+
+#include <simgrid/s4u/Engine.hpp>
+
+#include "sim/des/activities.hpp"
+#include "sim/des/clock.hpp"
+#include "sim/des/engine_config.hpp"
+#include "sim/des/network.hpp"
+
+namespace tessera {
+
+class Engine::Impl {
+ public:
+  Impl(const std::vector<EngineGpu>& gpu_specs, EngineNetwork network)
+      : simgrid(start_simgrid()), gpus(build_platform(gpu_specs, std::move(network))) {}
+
+  std::unique_ptr<simgrid::s4u::Engine> simgrid;
+  std::vector<GpuHosts> gpus;
+  Guard guard;
+  Clock clock{guard};
+  Activities activities{guard};
+};
+
+Engine::Engine(const std::vector<EngineGpu>& gpus, EngineNetwork network)
+    : impl_(std::make_unique<Impl>(gpus, std::move(network))) {}
+
+Engine::~Engine() = default;
+
+Seconds Engine::now() const {
+  return Clock::now();
+}
+
+void Engine::at(Seconds date, Call call) {
+  impl_->clock.at(date, std::move(call));
+}
+
+void Engine::after_this_instant(Call call) {
+  impl_->clock.after_this_instant(std::move(call));
+}
+
+void Engine::compute(std::size_t gpu, double sm_share, Seconds duration, Call ended) {
+  impl_->activities.execute(*impl_->gpus[gpu].sms, sm_share * duration.value(), sm_share, sm_share, std::move(ended));
+}
+
+void Engine::memory(std::size_t gpu, double sm_share, Bytes size, BytesPerSec rate, Call ended) {
+  impl_->activities.execute(*impl_->gpus[gpu].hbm, size.value(), rate.value(), sm_share, std::move(ended));
+}
+
+void Engine::transfer(std::size_t from, std::size_t to, Bytes size, Call ended) {
+  impl_->activities.transfer(*impl_->gpus[from].sms, *impl_->gpus[to].sms, size, std::move(ended));
+}
+
+void Engine::run() {
+  impl_->simgrid->run();
+  impl_->guard.rethrow();
+}
+
+Seconds Engine::failed_at() const {
+  return impl_->guard.failed_at();
+}
+
+std::uint64_t Engine::events() const {
+  return impl_->clock.events() + impl_->activities.completed();
+}
+
+}  // namespace tessera

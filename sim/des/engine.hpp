@@ -1,0 +1,62 @@
+// SimGrid as this program uses it: a clock, SM pools, HBM and network links. No SimGrid type leaves this header.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/cluster/cluster.hpp"
+
+namespace tessera {
+
+/// A GPU as the engine sees it: a pool of SMs and a memory bandwidth.
+struct EngineGpu {
+  int index = 0;  // in the cluster
+  int sms = 0;
+  BytesPerSec hbm;
+};
+
+struct EngineNetwork {
+  std::vector<Link> links;                                    // those of bandwidth 0 do not exist
+  std::function<std::vector<LinkId>(int from, int to)> path;  // between cluster-wide GPU indices
+};
+
+/// The one engine of this process; a second one is refused, because SimGrid would silently keep the first one's clock.
+/// Runs on completion call-backs, without actors. GPUs are addressed by their position in the constructor's vector.
+class Engine {
+ public:
+  using Call = std::function<void()>;
+
+  Engine(const std::vector<EngineGpu>& gpus, EngineNetwork network);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  [[nodiscard]] Seconds now() const;
+  /// Calls of one instant run in the order in which they were asked for. A date in the past means now.
+  void at(Seconds date, Call call);
+  /// After the completions that SimGrid reports for this instant; at most one unit in the last place later.
+  void after_this_instant(Call call);
+
+  /// Blocks that hold `sm_share` SMs for `duration`; longer where the shares on the GPU exceed its SMs.
+  void compute(std::size_t gpu, double sm_share, Seconds duration, Call ended);
+  /// Traffic of `sm_share` SMs with device memory, at `rate` or, where the GPU's bandwidth does not serve all, less:
+  /// every SM gets the same then, unless it wants less.
+  void memory(std::size_t gpu, double sm_share, Bytes size, BytesPerSec rate, Call ended);
+  /// A flow between different GPUs, without latency.
+  void transfer(std::size_t from, std::size_t to, Bytes size, Call ended);
+
+  /// Until nothing is left to do. The first exception of a call-back comes out of here; nothing is called after it.
+  void run();
+  [[nodiscard]] Seconds failed_at() const;
+  [[nodiscard]] std::uint64_t events() const;  // calls and activities completed
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,84 @@
+// Folding: every rank runs the same program, so one of them is simulated, and of the network what it sends itself.
+// A link that m symmetric flows share has 1/m of its capacity for the one that stands for them. Alone, a folded
+// collective takes exactly as long as its slowest flow in the whole; beside another collective it is exact where
+// both are shared by the same number of flows, and otherwise the smaller number is taken.
+#include <algorithm>
+#include <limits>
+
+#include "sim/base/error.hpp"
+#include "sim/des/routing.hpp"
+
+namespace tessera {
+
+namespace {
+
+/// What all groups of one kind put on every link, per byte that a rank sends.
+struct Load {
+  std::vector<double> all, own;
+  double seconds_per_byte = 0;  // of the slowest link
+};
+
+struct Folded {
+  CommunicationGroup group;
+  double seconds_per_byte = 0;
+};
+
+void add(std::vector<double>& load, const Flow& flow) {
+  for (const FlowLink& link : flow.links) load[static_cast<std::size_t>(link.id)] += flow.share;
+}
+
+double seconds_per_byte_of(const CommunicationGroup& group, const std::vector<Link>& links) {
+  std::vector<double> load(links.size());
+  for (const Flow& flow : group.flows) add(load, flow);
+  double slowest = 0;
+  for (std::size_t l = 0; l < links.size(); ++l) {
+    if (load[l] > 0) slowest = std::max(slowest, load[l] / links[l].bandwidth.value());
+  }
+  return slowest;
+}
+
+}  // namespace
+
+std::vector<Link> Routing::fold(int gpu, const std::vector<Link>& links) {
+  constexpr double kUnused = std::numeric_limits<double>::infinity();
+  std::vector<double> copies(links.size(), kUnused);  // the fewest over the kinds of collective
+  std::vector<Folded> kinds;
+  for (auto& [kind, group_of_rank] : group_of_rank_) {
+    Load load{std::vector<double>(links.size()), std::vector<double>(links.size()), 0};
+    CommunicationGroup one{.size = groups_[group_of_rank.front()].size};
+    const auto [first, last] = std::ranges::minmax(group_of_rank);
+    for (std::uint32_t g = first; g <= last; ++g) {
+      one.step_latency = max(one.step_latency, groups_[g].step_latency);
+      for (Flow& flow : groups_[g].flows) {
+        add(load.all, flow);
+        if (flow.from != gpu) continue;
+        add(load.own, flow);
+        one.flows.push_back(std::move(flow));
+      }
+    }
+    for (std::size_t l = 0; l < links.size(); ++l) {
+      load.seconds_per_byte = std::max(load.seconds_per_byte, load.all[l] / links[l].bandwidth.value());
+    }
+    for (Flow& flow : one.flows) {
+      for (FlowLink& link : flow.links) {
+        const auto l = static_cast<std::size_t>(link.id);
+        link.copies = load.all[l] / load.own[l];
+        copies[l] = std::min(copies[l], link.copies);
+      }
+    }
+    std::ranges::fill(group_of_rank, static_cast<std::uint32_t>(kinds.size()));
+    kinds.push_back({std::move(one), load.seconds_per_byte});
+  }
+  std::vector<Link> scaled = links;
+  for (std::size_t l = 0; l < links.size(); ++l) scaled[l].bandwidth /= copies[l];
+  groups_.clear();
+  for (auto& [group, seconds_per_byte] : kinds) {
+    if (seconds_per_byte > seconds_per_byte_of(group, scaled) * (1 + 1e-9)) {
+      group.slowest = BytesPerSec(1 / seconds_per_byte);
+    }
+    groups_.push_back(std::move(group));
+  }
+  return scaled;
+}
+
+}  // namespace tessera

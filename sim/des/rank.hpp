@@ -1,0 +1,70 @@
+// One rank of a job: its program on two streams, kernels to the device, collectives to the network.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/des/collective.hpp"
+#include "sim/des/device.hpp"
+#include "sim/des/engine.hpp"
+#include "sim/des/host.hpp"
+#include "sim/des/recorder.hpp"
+#include "sim/des/routing.hpp"
+#include "sim/graph/plan.hpp"
+
+namespace tessera {
+
+inline constexpr std::size_t kStreamKinds = 2;
+
+/// What all ranks share: the plan, sorted into streams, and which kernels' ends somebody waits for.
+struct Program {
+  Program(const Plan& the_plan, const CostTable& costs, const GpuSpec& gpu);
+
+  const Plan& plan;
+  std::vector<DeviceKernel> kernels;  // parallel to plan.kernels
+  std::array<std::vector<std::uint32_t>, kStreamKinds> order;
+  std::vector<bool> observed;  // per task
+};
+
+/// What the ranks of one run use together.
+struct Stage {
+  const Program& program;
+  const Routing& routing;
+  const Host& host;  // every rank has a CPU thread of its own, all with the same dates
+  Engine& engine;
+  Collectives& collectives;
+  Recorder& recorder;
+};
+
+class RankRun {
+ public:
+  /// `gpu`: position of its GPU among the simulated ones.
+  RankRun(Stage stage, Rank rank, std::size_t gpu, GpuDevice& device);
+
+  void start();
+  /// What it is waiting for, in words; empty when everything ran.
+  [[nodiscard]] std::vector<std::string> stuck() const;
+
+ private:
+  struct Line {
+    std::size_t next = 0;  // in the stream's order
+    bool in_collective = false;
+  };
+  void advance();
+  void advance(std::size_t stream);
+  [[nodiscard]] bool ready(std::uint32_t task) const;
+  void join(std::size_t stream, std::uint32_t task);
+  [[nodiscard]] std::string name_of(std::uint32_t task) const;
+  [[nodiscard]] std::string why_stuck(std::uint32_t task) const;
+
+  Stage stage_;
+  Rank rank_;
+  std::size_t gpu_;
+  GpuDevice& device_;
+  std::array<Line, kStreamKinds> lines_;
+  std::vector<bool> done_;  // observed kernels and collectives
+};
+
+}  // namespace tessera

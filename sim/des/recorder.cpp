@@ -1,0 +1,66 @@
+#include "sim/des/recorder.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+namespace tessera {
+
+namespace {
+
+constexpr std::uint32_t kStreams = 2;  // of a GPU: compute and communication
+
+}  // namespace
+
+Recorder::Recorder(bool spans, const std::vector<int>& gpus, const std::vector<Link>& links)
+    : spans_(spans), links_(links), link_records_(links.size()) {
+  for (const int gpu : gpus) gpus_.push_back({gpu, {}, {}});
+}
+
+void Recorder::task(std::size_t gpu, StreamKind stream, std::uint32_t task, bool kernel, Seconds start, Seconds end) {
+  makespan_ = max(makespan_, end);
+  GpuRecord& record = gpus_[gpu];
+  (kernel ? record.compute : record.communication).add(start, end);
+  if (!spans_) return;
+  const auto track = static_cast<std::uint32_t>(gpu) * kStreams + static_cast<std::uint32_t>(stream);
+  task_spans_.push_back({track, task, start, end});
+}
+
+void Recorder::flow(const Flow& flow, Bytes size, std::uint32_t task, Seconds start, Seconds end) {
+  for (const FlowLink& link : flow.links) {
+    LinkRecord& record = link_records_[static_cast<std::size_t>(link.id)];
+    record.carried += size * link.copies;
+    if (!spans_) continue;
+    const Seconds free = record.spans.empty() ? start : max(start, record.spans.back().end);
+    if (free < end) record.spans.push_back({0, task, free, end});
+  }
+}
+
+Trace Recorder::take() {
+  Trace trace;
+  trace.makespan = makespan_;
+  for (const GpuRecord& record : gpus_) {
+    trace.tracks.push_back({fmt::format("gpu{} compute", record.gpu), record.gpu});
+    trace.tracks.push_back({fmt::format("gpu{} communication", record.gpu), record.gpu});
+    trace.gpus.push_back(gpu_use(record.compute, record.communication, makespan_));
+  }
+  std::ranges::stable_sort(task_spans_, [](const Span& a, const Span& b) {
+    return a.track != b.track ? a.track < b.track : a.start < b.start;
+  });
+  trace.spans = std::move(task_spans_);
+  for (std::size_t l = 0; l < links_.size(); ++l) {
+    const LinkRecord& record = link_records_[l];
+    if (record.carried <= Bytes(0.0)) continue;
+    const Link& link = links_[l];
+    trace.links.push_back({link.name, link.bandwidth, record.carried, record.carried / link.bandwidth});
+    if (!spans_) continue;
+    for (Span span : record.spans) {
+      span.track = static_cast<std::uint32_t>(trace.tracks.size());
+      trace.spans.push_back(span);
+    }
+    trace.tracks.push_back({link.name, -1});
+  }
+  return trace;
+}
+
+}  // namespace tessera

@@ -1,0 +1,43 @@
+// Collects what happened while the event loop runs, and makes the trace of it.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/des/routing.hpp"
+#include "sim/graph/plan.hpp"
+#include "sim/trace/intervals.hpp"
+#include "sim/trace/trace.hpp"
+
+namespace tessera {
+
+class Recorder {
+ public:
+  /// `gpus`: cluster-wide indices of those simulated.
+  Recorder(bool spans, const std::vector<int>& gpus, const std::vector<Link>& links);
+
+  void task(std::size_t gpu, StreamKind stream, std::uint32_t task, bool kernel, Seconds start, Seconds end);
+  void flow(const Flow& flow, Bytes size, std::uint32_t task, Seconds start, Seconds end);
+
+  /// Everything but `folded`, `events` and what HBM carried. Flows that overlap on a link are drawn one after the
+  /// other on its track; its carried bytes are exact.
+  [[nodiscard]] Trace take();
+
+ private:
+  struct GpuRecord {
+    int gpu;
+    Intervals compute, communication;
+  };
+  struct LinkRecord {
+    Bytes carried;
+    std::vector<Span> spans;
+  };
+  bool spans_;
+  std::vector<GpuRecord> gpus_;
+  const std::vector<Link>& links_;
+  std::vector<LinkRecord> link_records_;
+  std::vector<Span> task_spans_;
+  Seconds makespan_;
+};
+
+}  // namespace tessera

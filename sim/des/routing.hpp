@@ -1,0 +1,64 @@
+// Who sends which share of a collective to whom, over which links: the rings of every group, whole or folded.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <tuple>
+#include <vector>
+
+#include "sim/cluster/cluster.hpp"
+#include "sim/graph/plan.hpp"
+#include "sim/place/policy.hpp"
+
+namespace tessera {
+
+/// How the bytes of a collective spread over its group.
+enum class Spread : std::uint8_t { ring, pairs };
+Spread spread_of(CollectiveKind kind);
+
+struct FlowLink {
+  LinkId id{};
+  double copies = 1;  // symmetric flows that take this link beside a folded one, itself included
+};
+
+/// A stream of bytes between two GPUs (cluster-wide indices).
+struct Flow {
+  int from = 0, to = 0;
+  double share = 1;  // of what one rank sends
+  std::vector<FlowLink> links;
+};
+
+/// The flows of ranks that communicate, and the latency of one step of their ring.
+struct CommunicationGroup {
+  int size = 1;     // ranks of the collective
+  int members = 1;  // of them simulated, which must all join
+  std::vector<Flow> flows{};
+  Seconds step_latency{};
+  BytesPerSec slowest{};  // rate at which a rank sends where its own flows would be too fast; 0: they are not
+};
+
+/// One ring through `gpus`; where they sit on several nodes, equally many on each, one ring per GPU of a node, rotated
+/// so that every one leaves the node by another GPU (and NIC), every second node in reverse so that it is entered by
+/// the same rail. Not modelled: trees, NVLink SHARP, several rings inside a node without a switch.
+std::vector<Flow> ring_flows(std::span<const int> gpus, int gpus_per_node);
+std::vector<Flow> pair_flows(std::span<const int> gpus);
+
+class Routing {
+ public:
+  Routing(const Plan& plan, const Placement& placement, const ClusterSpec& cluster, const Topology& topology);
+
+  [[nodiscard]] const std::vector<CommunicationGroup>& groups() const { return groups_; }
+  [[nodiscard]] std::uint32_t group_of(Rank rank, Dimension over, Spread spread) const;
+
+  /// Keeps only what `gpu` sends, standing for all ranks: see folding.cpp. Returns the links at the folded capacity;
+  /// those that `gpu` does not use get none.
+  std::vector<Link> fold(int gpu, const std::vector<Link>& links);
+
+ private:
+  using Kind = std::pair<Dimension, Spread>;
+  std::vector<CommunicationGroup> groups_;
+  std::map<Kind, std::vector<std::uint32_t>> group_of_rank_;
+};
+
+}  // namespace tessera

@@ -1,0 +1,125 @@
+#include "sim/des/simulate.hpp"
+
+#include <fmt/format.h>
+
+#include <memory>
+
+#include "sim/base/error.hpp"
+#include "sim/base/isolate.hpp"
+#include "sim/base/text.hpp"
+#include "sim/des/collective.hpp"
+#include "sim/des/device.hpp"
+#include "sim/des/engine.hpp"
+#include "sim/des/host.hpp"
+#include "sim/des/rank.hpp"
+#include "sim/des/recorder.hpp"
+#include "sim/des/routing.hpp"
+#include "sim/dispatch/policy.hpp"
+#include "sim/trace/binary.hpp"
+
+namespace tessera {
+
+namespace {
+
+constexpr std::size_t kNotOnEngine = static_cast<std::size_t>(-1);
+constexpr std::size_t kNamedInError = 6;
+
+/// GPUs of the engine: those simulated first, then those that only receive.
+struct Cast {
+  std::vector<int> simulated;
+  std::vector<EngineGpu> gpus;
+  std::vector<std::size_t> engine_gpu;  // by cluster-wide index
+
+  Cast(const SimulationInput& input, const Routing& routing, bool folded)
+      : engine_gpu(static_cast<std::size_t>(input.cluster.gpus()), kNotOnEngine) {
+    const auto& seats = input.placement.gpu_of_rank;
+    simulated.assign(seats.begin(), folded ? seats.begin() + 1 : seats.end());
+    for (const int gpu : simulated) {
+      TESSERA_ASSERT(engine_gpu.at(static_cast<std::size_t>(gpu)) == kNotOnEngine, "one rank per GPU");
+      enter(gpu, input.cluster.gpu);
+    }
+    for (const CommunicationGroup& group : routing.groups()) {
+      for (const Flow& flow : group.flows) {
+        enter(flow.from, input.cluster.gpu);
+        enter(flow.to, input.cluster.gpu);
+      }
+    }
+  }
+
+ private:
+  void enter(int gpu, const GpuSpec& spec) {
+    std::size_t& position = engine_gpu[static_cast<std::size_t>(gpu)];
+    if (position != kNotOnEngine) return;
+    position = gpus.size();
+    gpus.push_back({gpu, spec.sms, spec.memory_bandwidth});
+  }
+};
+
+void run(Engine& engine) {
+  try {
+    engine.run();
+  } catch (const InputError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw RunError(fmt::format("the simulation failed at {}: {}", format(engine.failed_at()), error.what()));
+  }
+}
+
+void require_complete(const std::vector<std::unique_ptr<RankRun>>& ranks, const Collectives& collectives, Seconds now) {
+  std::vector<std::string> reasons = collectives.waiting();
+  for (const auto& rank : ranks) {
+    for (std::string& line : rank->stuck()) reasons.push_back(std::move(line));
+  }
+  if (reasons.empty()) return;
+  const std::size_t hidden = reasons.size() > kNamedInError ? reasons.size() - kNamedInError : 0;
+  reasons.resize(reasons.size() - hidden);
+  throw RunError(fmt::format("deadlock at {}: {}{}", format(now), fmt::join(reasons, "; "),
+                             hidden > 0 ? fmt::format("; and {} more", hidden) : ""));
+}
+
+}  // namespace
+
+Trace simulate(const SimulationInput& input) {
+  TESSERA_ASSERT(input.costs.size() == input.plan.kernels.size(), "a cost for every kernel");
+  TESSERA_ASSERT(static_cast<int>(input.placement.gpu_of_rank.size()) == input.plan.spec.world_size(),
+                 "a GPU for every rank");
+  const auto policy = make_dispatch_policy(input.options.dispatch);
+  const Topology topology(input.cluster);
+  Routing routing(input.plan, input.placement, input.cluster, topology);
+  const bool folded = input.options.fold == Fold::on && input.plan.spec.world_size() > 1;
+  const auto links = folded ? routing.fold(input.placement.gpu_of_rank.front(), topology.links()) : topology.links();
+  const Cast cast(input, routing, folded);
+
+  Engine engine(cast.gpus, {links, [&](int from, int to) { return topology.path(from, to); }});
+  const Program program(input.plan, input.costs, input.cluster.gpu);
+  const Host host(input.options.cuda_graph ? Seconds(0.0) : input.cluster.node.host_launch);
+  Recorder recorder(input.options.record_spans, cast.simulated, topology.links());
+  Collectives collectives(engine, input.plan, routing, cast.engine_gpu, recorder);
+  std::vector<std::unique_ptr<GpuDevice>> devices;
+  std::vector<std::unique_ptr<RankRun>> ranks;
+  for (std::size_t g = 0; g < cast.simulated.size(); ++g) {
+    devices.push_back(std::make_unique<GpuDevice>(
+        engine, g, input.cluster.gpu, *policy, input.options.fidelity,
+        [&recorder, g](std::uint32_t stream, std::uint32_t task, Seconds start, Seconds end) {
+          recorder.task(g, static_cast<StreamKind>(stream), task, true, start, end);
+        }));
+    for (std::size_t stream = 0; stream < kStreamKinds; ++stream) devices.back()->add_stream();
+    ranks.push_back(std::make_unique<RankRun>(Stage{program, routing, host, engine, collectives, recorder},
+                                              static_cast<Rank>(g), g, *devices.back()));
+  }
+  for (const auto& rank : ranks) rank->start();
+  run(engine);
+  require_complete(ranks, collectives, engine.now());
+
+  Trace trace = recorder.take();
+  trace.folded = folded ? static_cast<std::uint32_t>(input.plan.spec.world_size()) : 1;
+  trace.events = engine.events();
+  for (std::size_t g = 0; g < devices.size(); ++g) trace.gpus[g].hbm_carried = devices[g]->hbm_carried();
+  return trace;
+}
+
+Trace simulate_isolated(const SimulationInput& input) {
+  return from_bytes(run_isolated([&] { return to_bytes(simulate(input)); }));
+}
+
+}  // namespace tessera
