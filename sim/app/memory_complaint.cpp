@@ -31,7 +31,7 @@ std::optional<std::string> smaller_batch(RunSpec spec) {
 std::optional<std::string> wider_tensor_group(RunSpec spec) {
   while (spec.parallel.tp < kWidestTensorGroup) {
     spec.parallel.tp *= 2;
-    if (spec.model.heads % spec.parallel.tp != 0) return {};
+    if (spec.model.heads % spec.parallel.tp != 0 || spec.model.kv_heads % spec.parallel.tp != 0) return {};
     if (const Bytes size = need(spec); size <= spec.cluster.gpu.memory)
       return fmt::format("tp {} ({})", spec.parallel.tp, format(size));
   }

@@ -12,6 +12,7 @@ namespace {
 
 constexpr int kOperatorsShown = 5;
 constexpr int kBarWidth = 40;
+constexpr std::size_t kWidth = 100;
 
 /// 12345678 -> "12,345,678".
 std::string grouped(double value) {
@@ -27,6 +28,30 @@ std::string amount(double value) {
 
 std::string percent(double ratio) {
   return fmt::format("{:.1f} %", 100 * ratio);
+}
+
+/// "204 - 319 ms": the unit once where both ends share it.
+std::string band(const std::string& low, const std::string& high) {
+  const auto unit = low.find(' '), other = high.find(' ');
+  const bool shared = unit != std::string::npos && other != std::string::npos && low.substr(unit) == high.substr(other);
+  return (shared ? low.substr(0, unit) : low) + " - " + high;
+}
+
+template <class Q>
+std::string band(const Estimate<Q>& e) {
+  return band(format(e.p10), format(e.p90));
+}
+
+/// Breaks at spaces so that no line is longer than the table, continued at `indent`.
+std::string wrapped(std::string text, std::size_t indent) {
+  std::size_t start = 0;
+  while (text.size() - start > kWidth) {
+    const std::size_t space = text.rfind(' ', start + kWidth);
+    if (space == std::string::npos || space <= start + indent) break;
+    text.replace(space, 1, "\n" + std::string(indent, ' '));
+    start = space + 1;
+  }
+  return text;
 }
 
 class Lines {
@@ -54,27 +79,26 @@ void add_heading(Lines& out, const Summary& s) {
 }
 
 void add_results(Lines& out, const Summary& s) {
-  const auto row = [&out](std::string_view name, const std::string& p50, const std::string& p10, const std::string& p90,
-                          std::string_view from) {
-    out.add("  {:<18}{:>14}   {:>12} - {:<14}{}", name, p50, p10, p90, from);
-  };
+  const auto row = [&out](std::string_view name, const std::string& p50, const std::string& range,
+                          std::string_view from) { out.add("  {:<18}{:>14}{:>24}   {}", name, p50, range, from); };
   const auto numbers = [&row](std::string_view name, const Estimate<double>& e, std::string_view from) {
-    row(name, amount(e.p50), amount(e.p10), amount(e.p90), from);
+    row(name, amount(e.p50), band(amount(e.p10), amount(e.p90)), from);
   };
-  const auto from = to_string(s.provenance);
-  out.add("\n  {:<18}{:>14}   {:>12}   {:<14}{}", "", "p50", "p10", "p90", "from");
-  row(s.training ? "step time" : "prefill time", format(s.step_time.p50), format(s.step_time.p10),
-      format(s.step_time.p90), from);
-  numbers("tokens/s", s.tokens_per_second, from);
-  numbers("tokens/s/GPU", s.tokens_per_second_per_gpu, from);
-  row("MFU", percent(s.mfu_ratio.p50), percent(s.mfu_ratio.p10), percent(s.mfu_ratio.p90), from);
-  const auto& energy = s.energy.total;
-  row("energy", format(energy.p50), format(energy.p10), format(energy.p90), "closed_form");
-  const auto per_token = [&](Joules j) { return format(j / static_cast<double>(s.tokens_per_step)); };
-  row("energy/token", per_token(energy.p50), per_token(energy.p10), per_token(energy.p90), "closed_form");
-  out.add("  MFU counts {} a {} against {} x {} ({} dense):", format(s.model_flops), s.training ? "step" : "batch",
-          s.gpus, format(s.peak), to_string(s.dtype));
-  out.add("  {}", flop_convention(s.training));
+  const auto fitted = to_string(s.provenance), physics = to_string(Provenance::closed_form);
+  out.add("");
+  row("", "p50", "p10 - p90", "from");
+  row(s.training ? "step time" : "prefill time", format(s.step_time.p50), band(s.step_time), fitted);
+  numbers("tokens/s", s.tokens_per_second, fitted);
+  numbers("tokens/s/GPU", s.tokens_per_second_per_gpu, fitted);
+  row("MFU", percent(s.mfu_ratio.p50), band(percent(s.mfu_ratio.p10), percent(s.mfu_ratio.p90)), fitted);
+  row("energy", format(s.energy.total.p50), band(s.energy.total), physics);
+  Estimate<Joules> per_token = s.energy.total;
+  per_token *= 1.0 / static_cast<double>(s.tokens_per_step);
+  row("energy/token", format(per_token.p50), band(per_token), physics);
+  out.add("{}", wrapped(fmt::format("  MFU counts {} a {} against {} x {} ({}, dense): {}", format(s.model_flops),
+                                    s.training ? "step" : "batch", s.gpus, format(s.peak), to_string(s.dtype),
+                                    flop_convention(s.training)),
+                        2));
   if (s.extrapolated_ratio > 0.0005)
     out.add("  {} of the compute time lies outside what the latency model was fitted on: trust it less",
             percent(s.extrapolated_ratio));
@@ -84,7 +108,7 @@ void add_time_split(Lines& out, const Summary& s) {
   out.title("Where the time goes, on the busiest GPU");
   const auto row = [&](std::string_view name, Seconds time) {
     const double ratio = time / s.step_time.p50;
-    out.add("  {:<22}{:>10}{:>10}   {}", name, format(time), percent(ratio),
+    out.add("  {:<24}{:>10}{:>10}   {}", name, format(time), percent(ratio),
             std::string(static_cast<std::size_t>(std::lround(ratio * kBarWidth)), '#'));
   };
   row("compute", s.compute);
@@ -95,12 +119,11 @@ void add_time_split(Lines& out, const Summary& s) {
 void add_operators(Lines& out, const Summary& s) {
   const auto shown = std::min<std::size_t>(kOperatorsShown, s.operators.size());
   out.title(fmt::format("The {} operators that cost most, per GPU", shown));
-  out.add("  {:<30}{:>8}{:>11}{:>24}{:>9}   {}", "", "calls", "p50", "p10 - p90", "of step", "from");
+  out.add("  {:<41}{:>7}{:>9}{:>18}{:>8}   {}", "", "calls", "p50", "p10 - p90", "of step", "from");
   for (std::size_t i = 0; i < shown; ++i) {
     const OperatorShare& op = s.operators[i];
-    out.add("  {:<30}{:>8}{:>11}{:>24}{:>9}   {}", op.name.substr(0, 29), grouped(static_cast<double>(op.calls)),
-            format(op.time.p50), format(op.time.p10) + " - " + format(op.time.p90), percent(op.share_ratio),
-            to_string(op.provenance));
+    out.add("  {:<41}{:>7}{:>9}{:>18}{:>8}   {}", op.name.substr(0, 40), grouped(static_cast<double>(op.calls)),
+            format(op.time.p50), band(op.time), percent(op.share_ratio), to_string(op.provenance));
   }
 }
 
@@ -109,7 +132,8 @@ void add_memory(Lines& out, const Summary& s) {
   out.title(fmt::format("Memory per GPU: {} of {} ({})", format(total), format(s.memory_capacity),
                         percent(total / s.memory_capacity)));
   for (const MemoryComponent& c : s.memory.components)
-    if (c.size > Bytes()) out.add("  {:<16}{:>10}   {}", c.name, format(c.size), c.formula.substr(0, 68));
+    if (c.size > Bytes())
+      out.add("{}", wrapped(fmt::format("  {:<14}{:>10}   {}", c.name, format(c.size), c.formula), 29));
 }
 
 }  // namespace

@@ -1,0 +1,176 @@
+// Every way in which a scenario can be wrong: exit code 2, a position, what was found and what was expected.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "tests/cli/program.hpp"
+
+namespace tessera::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+/// A scenario that is right; tests spoil one line of it.
+std::string good() {
+  return "name: s\n"                                        // 1
+         "runs:\n"                                          // 2
+         "  - name: r\n"                                    // 3
+         "    workload:\n"                                  // 4
+         "      model: gpt2\n"                              // 5
+         "      mode: training\n"                           // 6
+         "      dtype: bf16\n"                              // 7
+         "      sequence: 512\n"                            // 8
+         "      global_batch: 16\n"                         // 9
+         "      micro_batch: 2\n"                           // 10
+         "    cluster: dgx-h100\n"                          // 11
+         "    parallel: {tp: 2, dp: 4, bucket: 25 MiB}\n";  // 12
+}
+
+std::string with(std::string text, std::string_view from, std::string_view to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+struct Case {
+  const char *name, *from, *to;
+  int line, column;
+  const char* message;
+};
+
+class BadScenario : public ::testing::TestWithParam<Case> {};
+
+TEST_P(BadScenario, IsExitTwoWithPositionAndHint) {
+  const Scratch scratch;
+  const Case& c = GetParam();
+  const std::string path = scratch.file("s.yaml", with(good(), c.from, c.to));
+  const Outcome outcome = run_program("simulate " + path);
+  EXPECT_EQ(outcome.code, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err,
+              HasSubstr(path + ":" + std::to_string(c.line) + ":" + std::to_string(c.column) + ": error: "));
+  EXPECT_THAT(outcome.err, HasSubstr(c.message));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    One, BadScenario,
+    ::testing::Values(
+        Case{"unknown_key", "      sequence:", "      sequnce: 1\n      sequence:", 8, 7,
+             "unknown key 'sequnce'; did you mean 'sequence'?"},
+        Case{"missing_key", "      sequence: 512\n", "", 5, 7, "missing key 'sequence'"},
+        Case{"duplicate_key", "      dtype: bf16\n", "      dtype: bf16\n      dtype: fp16\n", 8, 7,
+             "key 'dtype' appears twice"},
+        Case{"wrong_unit", "25 MiB", "25 ms", 12, 37, "unit 'ms' not known here"},
+        Case{"missing_unit", "25 MiB", "25", 12, 37, "25"}, Case{"negative_size", "25 MiB", "-25 MiB", 12, 37, "must"},
+        Case{"unknown_cluster", "dgx-h100", "dgx-h10", 11, 14, "did you mean 'dgx-h100'?"},
+        Case{"unknown_model", "model: gpt2", "model: gtp2", 5, 14, "did you mean 'gpt2'?"},
+        Case{"unknown_mode", "training", "trainng", 6, 13, "did you mean 'training'?"},
+        Case{"unknown_dtype", "bf16", "bf61", 7, 14, "did you mean 'bf16'?"},
+        Case{"unknown_placement", "    parallel", "    placement: spraed\n    parallel", 12, 16,
+             "unknown placement policy 'spraed'; did you mean 'spread'?"},
+        Case{"unknown_latency_model", "name: s\n", "name: s\nlatency_model: tyle\n", 2, 16,
+             "unknown latency model 'tyle'; did you mean 'tile'?"},
+        Case{"tp_does_not_divide_heads", "tp: 2, dp: 4", "tp: 8, dp: 1", 12, 15,
+             "tp 8 does not divide the 12 heads of gpt2"},
+        Case{"gpus_do_not_add_up", "dp: 4", "dp: 2", 12, 15,
+             "tp 2 x dp 2 = 4 GPUs, but 8 are used (gpus: 4 uses a part)"},
+        Case{"too_many_gpus", "dp: 4", "dp: 8", 12, 15, "tp 2 x dp 8 = 16 GPUs, but 8 are used"},
+        Case{"batch_does_not_split", "global_batch: 16", "global_batch: 12", 5, 7,
+             "global_batch 12 is not a multiple of dp 4 x micro_batch 2"},
+        Case{"sequence_too_long", "sequence: 512", "sequence: 2048", 5, 7,
+             "sequence 2048 is longer than the 1024 positions that gpt2 has learned"},
+        Case{"negative_batch", "global_batch: 16", "global_batch: -16", 9, 21, "must be positive, found -16"},
+        Case{"inference_key_in_training", "      micro_batch: 2", "      micro_batch: 2\n      batch: 4", 11, 14,
+             "mode training takes global_batch and micro_batch"},
+        Case{"recompute", "      sequence", "      recompute: full\n      sequence", 8, 18,
+             "not supported yet: full; use none"},
+        Case{"no_platform", "    cluster: dgx-h100\n", "", 3, 5, "missing key 'gpu' or 'cluster'"},
+        Case{"two_platforms", "    cluster:", "    gpu: T4\n    cluster:", 3, 5, "both 'gpu' and 'cluster'"},
+        Case{"dtype_not_supported", "cluster: dgx-h100", "cluster: dgx1-v100", 5, 7, "V100-SXM2-32GB has no bf16"},
+        Case{"bad_name", "name: s\n", "name: a/b\n", 1, 7, "'a/b' names a folder"},
+        Case{"tab", "      dtype", "\t dtype", 7, 1, ""}),
+    [](const auto& param) { return std::string(param.param.name); });
+
+TEST(BadScenario, AllMistakesAtOnce) {
+  const Scratch scratch;
+  std::string text = with(with(good(), "model: gpt2", "model: gtp2"), "dgx-h100", "dgx-h10");
+  const Outcome outcome = run_program("check " + scratch.file("s.yaml", with(text, "25 MiB", "25")));
+  EXPECT_EQ(outcome.code, 2);
+  for (const char* position : {"s.yaml:5:14: error", "s.yaml:11:14: error", "s.yaml:12:37: error"})
+    EXPECT_THAT(outcome.err, HasSubstr(position));
+}
+
+TEST(BadScenario, TwoRunsOfOneName) {
+  const Scratch scratch;
+  const std::string text = good();
+  const Outcome outcome = run_program("check " + scratch.file("s.yaml", text + text.substr(text.find("  - name"))));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("two runs are named 'r'"));
+}
+
+TEST(BadScenario, NegativeBandwidthOfAPlatform) {
+  const Scratch scratch;
+  const std::string gpu = scratch.file("mine.yaml", "vendor: X\nmemory_bandwidth: -1 GB/s\n");
+  std::string text = with(good(), "cluster: dgx-h100", "gpu: mine.yaml");
+  const Outcome outcome = run_program("check " + scratch.file("s.yaml", with(text, "tp: 2, dp: 4", "tp: 1, dp: 1")));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr(gpu + ":2:19"));
+  EXPECT_THAT(outcome.err, HasSubstr("missing key 'sms'"));  // all mistakes of that file too
+}
+
+TEST(BadScenario, ConfigJsonWithoutHiddenSize) {
+  const Scratch scratch;
+  const std::string config = scratch.file("config.json", "{\"model_type\": \"llama\", \"num_hidden_layers\": 2}");
+  const Outcome outcome =
+      run_program("check " + scratch.file("s.yaml", with(good(), "model: gpt2", "model: config.json")));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("s.yaml:5:14: error"));
+  EXPECT_THAT(outcome.err, HasSubstr("hidden_size"));
+  EXPECT_THAT(outcome.err, HasSubstr(config));
+}
+
+TEST(BadScenario, MissingEmptyAndBinaryFiles) {
+  const Scratch scratch;
+  const Outcome missing = run_program("simulate " + (scratch.path() / "none.yaml").string());
+  EXPECT_EQ(missing.code, 2);
+  EXPECT_THAT(missing.err, HasSubstr("none.yaml"));
+  const Outcome empty = run_program("simulate " + scratch.file("empty.yaml", ""));
+  EXPECT_EQ(empty.code, 2);
+  EXPECT_THAT(empty.err, HasSubstr("empty"));
+  const Outcome binary = run_program("simulate " + scratch.file("b.yaml", std::string_view("\x7f"
+                                                                                           "ELF\0\1\2",
+                                                                                           7)));
+  EXPECT_EQ(binary.code, 2);
+  EXPECT_THAT(binary.err, HasSubstr("b.yaml"));
+  EXPECT_EQ(run_program("simulate " + scratch.path().string()).code, 2);
+}
+
+TEST(Set, ChangesAKeyWithTheSameChecks) {
+  const Scratch scratch;
+  const std::string path = scratch.file("s.yaml", good());
+  EXPECT_EQ(run_program("check " + path + " --set runs.r.workload.sequence=1024").code, 0);
+  const Outcome outcome = run_program("check " + path + " --set runs.r.parallel.tp=5");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("tp 5"));
+  const Outcome nowhere = run_program("check " + path + " --set runs.q.parallel.tp=1");
+  EXPECT_EQ(nowhere.code, 2);
+  EXPECT_THAT(nowhere.err, HasSubstr("--set"));
+  EXPECT_THAT(run_program("check " + path + " --set tp").err, HasSubstr("not of the form path=value"));
+}
+
+TEST(Memory, WhatDoesNotFitIsExitOneWithTheTable) {
+  const Scratch scratch;
+  std::string text = with(good(), "model: gpt2", "model: llama-2-70b");
+  const std::string path = scratch.file("s.yaml", text);
+  const Outcome outcome = run_program("simulate " + path);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.out, "");
+  for (const char* expected : {"llama-2-70b does not fit on H100-SXM-80GB", "too much", "weights", "gradients",
+                               "optimizer", "activations", "What would make it fit", "tp "})
+    EXPECT_THAT(outcome.err, HasSubstr(expected));
+  EXPECT_EQ(run_program("check " + path).code, 0);  // the scenario itself is right
+  EXPECT_THAT(run_program("check " + path).out, HasSubstr("does not fit"));
+}
+
+}  // namespace
+}  // namespace tessera::testing

@@ -1,0 +1,38 @@
+#include "tests/cli/program.hpp"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cstdlib>
+
+#include <fmt/format.h>
+
+#include "sim/base/file.hpp"
+
+namespace tessera::testing {
+
+Outcome run_program(const std::string& arguments) {
+  const Scratch scratch;
+  const auto out = scratch.path() / "out", err = scratch.path() / "err";
+  const std::string command =
+      fmt::format("'{}' {} >'{}' 2>'{}' </dev/null", TESSERA_BINARY, arguments, out.string(), err.string());
+  const int status = std::system(command.c_str());
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
+}
+
+Scratch::Scratch() {
+  std::string name = (std::filesystem::temp_directory_path() / "tessera_test_XXXXXX").string();
+  path_ = mkdtemp(name.data());
+}
+
+Scratch::~Scratch() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string Scratch::file(std::string_view name, std::string_view content) const {
+  write_file(path_ / name, content);
+  return (path_ / name).string();
+}
+
+}  // namespace tessera::testing

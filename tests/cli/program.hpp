@@ -1,0 +1,33 @@
+// Runs the built program as a user does.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <string_view>
+
+namespace tessera::testing {
+
+struct Outcome {
+  int code = -1;
+  std::string out, err;
+};
+
+/// `tessera ARGUMENTS` by the shell.
+Outcome run_program(const std::string& arguments);
+
+/// A folder for one test, gone afterwards.
+class Scratch {
+ public:
+  Scratch();
+  ~Scratch();
+  Scratch(const Scratch&) = delete;
+  Scratch& operator=(const Scratch&) = delete;
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+  /// Writes a file and returns its path.
+  [[nodiscard]] std::string file(std::string_view name, std::string_view content) const;
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace tessera::testing

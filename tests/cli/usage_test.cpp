@@ -1,0 +1,135 @@
+// The command line itself: help, verbs, flags, results.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/base/file.hpp"
+#include "sim/config/json.hpp"
+#include "tests/cli/program.hpp"
+
+namespace tessera::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+TEST(Usage, NothingIsExitTwoWithTheVerbs) {
+  const Outcome outcome = run_program("");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("simulate"));
+}
+
+TEST(Usage, EveryVerbHasHelpWithAnExample) {
+  const Outcome outcome = run_program("--help");
+  EXPECT_EQ(outcome.code, 0);
+  for (const std::string verb : {"simulate", "predict", "calibrate", "validate", "list", "check"}) {
+    EXPECT_THAT(outcome.out, HasSubstr(verb));
+    const Outcome help = run_program(verb + " --help");
+    EXPECT_EQ(help.code, 0);
+    EXPECT_THAT(help.out, HasSubstr("Example:\n  tessera " + verb));
+    EXPECT_THAT(help.out, HasSubstr("--json"));
+  }
+}
+
+TEST(Usage, UnknownVerbAndFlagNameTheNearest) {
+  const Outcome verb = run_program("simulat x.yaml");
+  EXPECT_EQ(verb.code, 2);
+  EXPECT_THAT(verb.err, HasSubstr("unknown verb 'simulat'; did you mean 'simulate'?"));
+  const Outcome flag = run_program("simulate x.yaml --jsn");
+  EXPECT_EQ(flag.code, 2);
+  EXPECT_THAT(flag.err, HasSubstr("unknown option '--jsn'; did you mean '--json'?"));
+  EXPECT_EQ(run_program("simulate").code, 2);
+}
+
+TEST(Usage, Version) {
+  EXPECT_THAT(run_program("--version").out, ::testing::MatchesRegex("tessera [0-9.]+\n"));
+}
+
+TEST(List, EveryTopic) {
+  for (const std::string topic : {"platforms", "models", "policies", "operators", "latency-models"}) {
+    const Outcome text = run_program("list " + topic);
+    EXPECT_EQ(text.code, 0) << text.err;
+    EXPECT_FALSE(text.out.empty());
+    EXPECT_FALSE(parse_json(run_program("list " + topic + " --json").out, topic).items().empty());
+  }
+  EXPECT_THAT(run_program("list platforms").out, HasSubstr("H100-SXM-80GB"));
+  const Outcome outcome = run_program("list platfroms");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("did you mean 'platforms'?"));
+}
+
+TEST(Predict, AnOperator) {
+  const std::string gemm = "predict --gpu H100-SXM-80GB gemm --m 4096 --n 4096 --k 4096 --dtype bf16";
+  const Outcome outcome = run_program(gemm);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("on H100-SXM-80GB"));
+  const Json json = parse_json(run_program(gemm + " --json").out, "predict");
+  EXPECT_EQ(json.at("flops").number(), 2.0 * 4096 * 4096 * 4096);
+  const double peak = 989.4e12;
+  EXPECT_GT(json.at("time_s").at("p50").number(), json.at("flops").number() / peak);
+}
+
+TEST(Predict, SaysWhatIsWrong) {
+  const Outcome dims = run_program("predict --gpu H100-SXM-80GB gemm --m 4096");
+  EXPECT_EQ(dims.code, 2);
+  EXPECT_THAT(dims.err, ::testing::AllOf(HasSubstr("n"), HasSubstr("k")));
+  const Outcome gpu = run_program("predict --gpu H100-SMX-80GB gemm --m 1 --n 1 --k 1");
+  EXPECT_EQ(gpu.code, 2);
+  EXPECT_THAT(gpu.err, HasSubstr("did you mean 'H100-SXM-80GB'?"));
+  const Outcome op = run_program("predict --gpu T4 gem --m 1 --n 1 --k 1");
+  EXPECT_THAT(op.err, HasSubstr("did you mean 'gemm'?"));
+  EXPECT_EQ(run_program("predict --gpu T4").code, 2);
+  EXPECT_EQ(run_program("predict --gpu T4 gemm --m -1 --n 1 --k 1 --dtype fp16").code, 2);
+}
+
+TEST(Predict, AModel) {
+  const Outcome outcome = run_program("predict --gpu A100-SXM-80GB --model gpt2 --batch 8 --seq 256");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("prefill time"));
+  const Outcome wrong = run_program("predict --gpu A100-SXM-80GB --model gtp2 --batch 8 --seq 256");
+  EXPECT_EQ(wrong.code, 2);
+  EXPECT_THAT(wrong.err, HasSubstr("did you mean 'gpt2'?"));
+}
+
+TEST(Check, PrintsTheReference) {
+  const Outcome outcome = run_program("check --reference");
+  EXPECT_EQ(outcome.code, 0);
+  EXPECT_THAT(outcome.out, HasSubstr("`runs[].workload.model`"));
+  EXPECT_EQ(run_program("check").code, 2);
+}
+
+TEST(Simulate, SameInputSameBytes) {
+  const Scratch scratch;
+  const std::string scenario = "simulate tests/golden/scenarios/spread.yaml --out ";
+  const auto a = scratch.path() / "a", b = scratch.path() / "b";
+  const Outcome outcome = run_program(scenario + a.string());
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");  // progress is for terminals
+  ASSERT_EQ(run_program(scenario + b.string()).code, 0);
+  for (const char* file : {"summary.json", "ops.csv", "trace.json", "manifest.json"})
+    EXPECT_EQ(read_file(a / "train" / file), read_file(b / "train" / file)) << file;
+}
+
+TEST(Simulate, JsonIsTheSummaries) {
+  const Scratch scratch;
+  const Outcome outcome =
+      run_program("simulate tests/golden/scenarios/eager.yaml --json --out " + scratch.path().string());
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json json = parse_json(outcome.out, "stdout");
+  EXPECT_EQ(json.at("runs").items().at(0).at("model").text(), "bert-base");
+}
+
+TEST(Simulate, UnknownRun) {
+  const Outcome outcome = run_program("simulate scenarios/quickstart.yaml --run trian");
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("did you mean 'train'?"));
+}
+
+TEST(Simulate, FolderThatCannotBeWrittenIsExitOne) {
+  const Scratch scratch;
+  const std::string blocked = scratch.file("file", "not a folder");
+  const Outcome outcome = run_program("simulate tests/golden/scenarios/eager.yaml --out " + blocked);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr(blocked));
+}
+
+}  // namespace
+}  // namespace tessera::testing
