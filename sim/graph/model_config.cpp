@@ -7,102 +7,11 @@
 #include <array>
 
 #include "sim/base/text.hpp"
-#include "sim/config/reader.hpp"
+#include "sim/graph/hf_fields.hpp"
 
 namespace tessera {
 
 namespace {
-
-// --- pieces that several architectures share ---
-
-struct ActivationName {
-  std::string_view name;
-  Activation activation;
-};
-constexpr std::array<ActivationName, 7> kActivations{{{"gelu", Activation::gelu},
-                                                      {"gelu_fast", Activation::gelu_new},
-                                                      {"gelu_new", Activation::gelu_new},
-                                                      {"gelu_pytorch_tanh", Activation::gelu_new},
-                                                      {"relu", Activation::relu},
-                                                      {"silu", Activation::silu},
-                                                      {"swish", Activation::silu}}};
-
-void activation(Reader& r, std::string_view key, std::string name, Activation& out) {
-  r.optional(key, name, "activation of the feed-forward layer");
-  std::vector<std::string> known;
-  for (const ActivationName& row : kActivations) {
-    if (row.name == name) {
-      out = row.activation;
-      return;
-    }
-    known.emplace_back(row.name);
-  }
-  r.error(key, fmt::format("unknown activation '{}'{}; expected one of {}", name, did_you_mean(name, known),
-                           fmt::join(known, ", ")));
-}
-
-/// After a mistake the value is 1, so that what is derived from it stays defined.
-void positive(Reader& r, std::string_view key, std::int64_t& value) {
-  if (value > 0) return;
-  r.error(key, fmt::format("found {}, expected a positive number", value));
-  value = 1;
-}
-
-void size(Reader& r, std::string_view key, std::int64_t& out, std::string_view meaning) {
-  out = 1;
-  r.required(key, out, meaning);
-  positive(r, key, out);
-}
-
-void probability(Reader& r, std::string_view key, double& out) {
-  r.optional(key, out, "dropout probability in training");
-  if (!(out >= 0 && out < 1)) r.error(key, fmt::format("found {}, expected 0 or more and less than 1", out));
-}
-
-void divides(Reader& r, std::string_view key, std::int64_t divisor, std::string_view of, std::int64_t number) {
-  if (divisor > 0 && number % divisor != 0) {
-    r.error(key, fmt::format("{} does not divide {} {}", divisor, of, number));
-  }
-}
-
-void unsupported_unless(Reader& r, std::string_view key, bool expected, std::string_view meaning) {
-  bool value = expected;
-  r.optional(key, value, meaning);
-  if (value != expected) r.error(key, fmt::format("found {}, only {} is supported", value, expected));
-}
-
-bool ends_with(std::string_view text, std::string_view tail) {
-  return text.size() >= tail.size() && text.substr(text.size() - tail.size()) == tail;
-}
-
-std::optional<Head> head_of(std::string_view model_class) {
-  for (const std::string_view tail : {"LMHeadModel", "ForCausalLM", "ForMaskedLM", "ForConditionalGeneration"}) {
-    if (ends_with(model_class, tail)) return Head::language_model;
-  }
-  if (model_class == "BertForPreTraining") return Head::pretraining;
-  if (model_class == "BertForSequenceClassification") return Head::classifier;
-  if (ends_with(model_class, "Model")) return Head::none;
-  return std::nullopt;
-}
-
-/// `architectures` names the model class; of two, the first is what inference runs and the last what trains.
-void heads(Reader& r, ModelConfig& c) {
-  std::vector<std::string> classes;
-  r.optional("architectures", classes, "model class: ...Model has no head, ...ForCausalLM one over the vocabulary");
-  if (classes.empty()) return;
-  const auto inference = head_of(classes.front()), training = head_of(classes.back());
-  if (!inference || !training) {
-    r.error("architectures",
-            fmt::format("the head of '{}' is not known; expected a class ending in Model, LMHeadModel, "
-                        "ForCausalLM, ForMaskedLM or ForConditionalGeneration",
-                        inference ? classes.back() : classes.front()));
-    return;
-  }
-  c.head = *inference;
-  c.training_head = *training;
-}
-
-// --- the architectures ---
 
 struct Gpt2File {
   ModelConfig config;
@@ -216,7 +125,7 @@ void describe(Reader& r, BertFile& file) {
   probability(r, "hidden_dropout_prob", c.dropout);
   probability(r, "attention_probs_dropout_prob", c.attention_dropout);
   c.head = c.training_head = Head::none;
-  heads(r, c);
+  heads(r, c, true);
   c.kv_heads = c.heads;
   c.head_dim = c.hidden / c.heads;
   c.attention_bias = c.qkv_bias = c.ffn_bias = c.tied_embeddings = true;
@@ -360,8 +269,6 @@ void describe(Reader& r, SwitchFile& file) {
   c.expert_ffn = c.ffn;
   c.norm = Norm::rmsnorm;
 }
-
-// --- which of them a file is ---
 
 template <class File>
 ModelConfig read_as(const Document& document) {
