@@ -45,7 +45,8 @@ struct NodeSpec {
   /// Ports into the fabric. GPUs share NICs where there are fewer; a GPU's several NICs are one port of their sum.
   [[nodiscard]] int ports() const { return nics < gpus ? nics : gpus; }
   [[nodiscard]] BytesPerSec port_bandwidth() const {
-    return nics > 0 ? nic_bandwidth * (nics / ports()) : BytesPerSec();
+    const int nics_per_port = nics > 0 ? nics / ports() : 0;
+    return nic_bandwidth * nics_per_port;
   }
 };
 void describe(Reader& r, NodeSpec& node);

@@ -23,8 +23,14 @@ std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, LinkTable& ta
   return nullptr;
 }
 
+// Far beyond any machine; keeps a slip of the keyboard from asking for all of the memory.
+constexpr int kMaxGpusPerNode = 1024;
+constexpr std::int64_t kMaxGpus = 1'000'000;
+constexpr int kMaxRadix = 1024;
+
 std::optional<SpecProblem> node_problem(const NodeSpec& node) {
   if (node.gpus < 1) return SpecProblem{"gpus", "must be more than 0"};
+  if (node.gpus > kMaxGpusPerNode) return SpecProblem{"gpus", fmt::format("more than {}", kMaxGpusPerNode)};
   if (node.intra == IntraNode::hybrid_cube_mesh && node.gpus != 8) {
     return SpecProblem{"intra", fmt::format("a hybrid cube mesh joins 8 GPUs, the node has {}", node.gpus)};
   }
@@ -43,6 +49,7 @@ std::optional<SpecProblem> fabric_problem(const ClusterSpec& spec) {
     return SpecProblem{"nodes",
                        fmt::format("{} nodes, but node '{}' has no NICs to join them", spec.nodes, spec.node.name)};
   }
+  if (spec.fabric.radix > kMaxRadix) return SpecProblem{"fabric.radix", fmt::format("more than {}", kMaxRadix)};
   switch (spec.fabric.kind) {
     case FabricKind::none:
       return SpecProblem{"fabric.kind", fmt::format("{} nodes need a fabric", spec.nodes)};
@@ -62,6 +69,10 @@ std::optional<SpecProblem> fabric_problem(const ClusterSpec& spec) {
 std::optional<SpecProblem> find_problem(const ClusterSpec& cluster) {
   if (cluster.nodes < 1) return SpecProblem{"nodes", "must be more than 0"};
   if (auto problem = node_problem(cluster.node)) return problem;
+  if (std::int64_t{cluster.nodes} * cluster.node.gpus > kMaxGpus) {
+    return SpecProblem{
+        "nodes", fmt::format("{} nodes of {} GPUs are more than {} GPUs", cluster.nodes, cluster.node.gpus, kMaxGpus)};
+  }
   return cluster.nodes > 1 ? fabric_problem(cluster) : std::nullopt;
 }
 

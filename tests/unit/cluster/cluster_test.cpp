@@ -178,6 +178,13 @@ TEST_F(Files, RejectImpossibleFabrics) {
       0U);
 }
 
+TEST_F(Files, RejectAbsurdSizes) {
+  EXPECT_EQ(node("gpus", "gpus: 2000"), "mine.yaml:3:7: error: gpus: more than 1024");
+  EXPECT_EQ(cluster("  radix", "  radix: 2000000"), "c.yaml:6:10: error: fabric.radix: more than 1024");
+  EXPECT_EQ(cluster("nodes", "nodes: 2000000000"),
+            "c.yaml:3:8: error: nodes: 2000000000 nodes of 8 GPUs are more than 1000000 GPUs");
+}
+
 TEST_F(Files, SeveralNodesNeedAFabric) {
   folder.write("mine.yaml", kNode);
   const std::string text = with_line(with_line(kCluster, "  kind", "  kind: none"), "  radix", "");
