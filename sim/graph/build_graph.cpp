@@ -1,4 +1,8 @@
+#include <fmt/core.h>
+
 #include <array>
+#include <string>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/graph/architectures.hpp"
@@ -29,12 +33,28 @@ void (*builder_of(std::string_view architecture))(GraphBuilder&) {
   return nullptr;
 }
 
+constexpr std::int64_t kMostTokens = 1 << 24;  // scores of so many tokens still count in 64 bits
+
+void check(const ModelConfig& config, const BuildOptions& options) {
+  const auto refuse = [](std::string message) { throw InputError(Diagnostic{.message = std::move(message)}); };
+  if (options.batch < 1) refuse(fmt::format("batch is {}, expected 1 or more", options.batch));
+  if (options.sequence < 1) refuse(fmt::format("sequence is {}, expected 1 or more", options.sequence));
+  if (options.batch > kMostTokens / options.sequence) {
+    refuse(fmt::format("batch {} of {} tokens is more than the {} tokens that a micro-batch may have", options.batch,
+                       options.sequence, kMostTokens));
+  }
+  const std::int64_t positions = config.positions - (config.architecture == "opt" ? 2 : 0);  // two rows are padding
+  if (config.positions > 0 && options.sequence > positions) {
+    refuse(fmt::format("sequence {} exceeds the {} positions of {}", options.sequence, positions, config.name));
+  }
+}
+
 }  // namespace
 
 Graph build_graph(const ModelConfig& config, const BuildOptions& options) {
   void (*const build)(GraphBuilder&) = builder_of(config.architecture);
   TESSERA_ASSERT(build != nullptr, "read_model_config knows the architectures that have a builder");
-  TESSERA_ASSERT(options.batch > 0 && options.sequence > 0, "batch and sequence are checked where they are read");
+  check(config, options);
   Graph graph{.model = config.name,
               .dtype = options.dtype,
               .heads = config.heads,

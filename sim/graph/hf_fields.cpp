@@ -13,6 +13,8 @@ namespace tessera {
 
 namespace {
 
+constexpr std::int64_t kLargest = 1 << 20;  // products of three stay far from overflow
+
 struct ActivationName {
   std::string_view name;
   Activation activation;
@@ -56,8 +58,8 @@ void activation(Reader& r, std::string_view key, std::string name, Activation& o
 }
 
 void positive(Reader& r, std::string_view key, std::int64_t& value) {
-  if (value > 0) return;
-  r.error(key, fmt::format("found {}, expected a positive number", value));
+  if (value > 0 && value <= kLargest) return;
+  r.error(key, fmt::format("found {}, expected 1 to {}", value, kLargest));
   value = 1;
 }
 

@@ -10,7 +10,7 @@
 
 namespace tessera {
 
-/// A required positive number. After a mistake it is 1, so that what is derived from it stays defined.
+/// A required number from 1 to 2^20. After a mistake it is 1, so that what is derived from it stays defined.
 void size(Reader& r, std::string_view key, std::int64_t& out, std::string_view meaning);
 void positive(Reader& r, std::string_view key, std::int64_t& value);
 void probability(Reader& r, std::string_view key, double& out);

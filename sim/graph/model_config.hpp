@@ -66,6 +66,7 @@ struct BuildOptions {
   bool fused = false;      // elementwise chains fused into one kernel (torch.compile-like)
 };
 
+/// A sequence beyond learned positions and counts below 1 throw InputError (without a position in a file).
 /// Training: forward, backward with separate input- and weight-gradient GEMMs, accumulation, optimizer on request.
 Graph build_graph(const ModelConfig& config, const BuildOptions& options);
 

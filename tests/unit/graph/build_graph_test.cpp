@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <map>
 
+#include "sim/base/error.hpp"
 #include "sim/graph/model_config.hpp"
 
 namespace tessera {
@@ -188,6 +189,25 @@ TEST(BuildGraph, DeeperModelsAddEqualLayers) {
     return build_graph(c, {.mode = Mode::training, .batch = 1, .sequence = 64}).operators.size();
   };
   EXPECT_EQ(operators(3) - operators(2), operators(2) - operators(1));
+}
+
+TEST(BuildGraphMistakes, CountsAndPositions) {
+  const auto refusal = [](std::string_view model, std::int64_t batch, std::int64_t sequence) -> std::string {
+    try {
+      build_graph(find_model(model), {.batch = batch, .sequence = sequence});
+    } catch (const InputError& error) {
+      return error.what();
+    }
+    return "none";
+  };
+  EXPECT_THAT(refusal("gpt2", 0, 8), ::testing::HasSubstr("batch is 0, expected 1 or more"));
+  EXPECT_THAT(refusal("gpt2", 1, 0), ::testing::HasSubstr("sequence is 0, expected 1 or more"));
+  EXPECT_THAT(refusal("llama-2-7b", 4'000'000'000'000'000'000, 8),
+              ::testing::HasSubstr("more than the 16777216 tokens that a micro-batch may have"));
+  EXPECT_THAT(refusal("gpt2", 1, 1025), ::testing::HasSubstr("sequence 1025 exceeds the 1024 positions of gpt2"));
+  EXPECT_THAT(refusal("opt-1.3b", 1, 2049), ::testing::HasSubstr("sequence 2049 exceeds the 2048 positions"));
+  EXPECT_EQ(refusal("opt-1.3b", 1, 2048), "none");
+  EXPECT_EQ(refusal("llama-2-7b", 1, 4097), "none");  // rotary positions have no table
 }
 
 }  // namespace

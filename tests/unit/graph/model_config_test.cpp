@@ -109,13 +109,21 @@ TEST(ModelConfigMistakes, ContradictionsAreAllNamed) {
     "num_attention_heads": 4, "num_key_value_heads": 3, "intermediate_size": 96, "vocab_size": 100,
     "hidden_act": "gelo", "num_local_experts": 2, "num_experts_per_tok": 4, "attention_dropout": 1.5,
     "architectures": ["MixtralForTokenClassification"]})");
-  EXPECT_THAT(text, HasSubstr("num_hidden_layers: found 0, expected a positive number"));
+  EXPECT_THAT(text, HasSubstr("num_hidden_layers: found 0, expected 1 to 1048576"));
   EXPECT_THAT(text, HasSubstr("num_attention_heads: 4 does not divide hidden_size 65"));
   EXPECT_THAT(text, HasSubstr("num_key_value_heads: 3 does not divide num_attention_heads 4"));
   EXPECT_THAT(text, HasSubstr("hidden_act: unknown activation 'gelo'; did you mean 'gelu'?"));
   EXPECT_THAT(text, HasSubstr("num_experts_per_tok: found 4, but there are 2 experts"));
   EXPECT_THAT(text, HasSubstr("attention_dropout: found 1.5, expected 0 or more and less than 1"));
   EXPECT_THAT(text, HasSubstr("architectures: the head of 'MixtralForTokenClassification' is not known"));
+}
+
+TEST(ModelConfigMistakes, AbsurdSizesAreRefused) {
+  EXPECT_THAT(
+      mistakes(R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 9000000000000000000, "n_head": 1, "vocab_size": 9})"),
+      HasSubstr("n_embd: found 9000000000000000000, expected 1 to 1048576"));
+  EXPECT_THAT(mistakes(R"({"model_type": "gpt2", "n_layer": 1, "n_embd": -8, "n_head": 0, "vocab_size": 9})"),
+              HasSubstr("n_head: found 0, expected 1 to 1048576"));
 }
 
 TEST(ModelConfigMistakes, WhatIsNotModelledIsRefused) {
@@ -125,6 +133,9 @@ TEST(ModelConfigMistakes, WhatIsNotModelledIsRefused) {
               HasSubstr("word_embed_proj_dim: found 32, only hidden_size (64) is supported"));
   EXPECT_THAT(mistakes(opt + R"("do_layer_norm_before": false})"),
               HasSubstr("do_layer_norm_before: found false, only true is supported"));
+  EXPECT_THAT(mistakes(R"({"model_type": "gpt2", "n_layer": 1, "n_embd": 8, "n_head": 1, "vocab_size": 9,
+    "architectures": ["BertForPreTraining"]})"),
+              HasSubstr("architectures: the head of 'BertForPreTraining' is not known"));
   const std::string t5 = R"({"model_type": "switch_transformers", "num_layers": 8, "d_model": 64, "d_ff": 96,
     "num_heads": 4, "vocab_size": 100, "num_experts": 4, "num_sparse_encoder_layers": 4, "num_sparse_decoder_layers": )";
   EXPECT_THAT(mistakes(t5 + "2}"), HasSubstr("every 4. decoder layer is sparse, but every 2. encoder layer"));
