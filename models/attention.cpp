@@ -24,6 +24,19 @@ float log_of(double x) {
   return static_cast<float>(std::log(x));
 }
 
+double constant(const FamilyWeights& weights, std::size_t which) {
+  return weights.constants[which].second;
+}
+
+Seconds floor_of(const Device& device, const FamilyWeights& weights) {
+  return Seconds(constant(weights, 0)) + constant(weights, 1) / device.spec.boost_clock;
+}
+
+float matrix_unit_class(const GpuSpec& gpu) {
+  if (gpu.matrix_unit == MatrixUnit::tcgen05) return 2;
+  return gpu.matrix_unit == MatrixUnit::wgmma ? 1 : 0;
+}
+
 /// An attention shape as numbers.
 struct Sizes {
   double batch, q, kv, heads, kv_heads, dim, element;
@@ -36,8 +49,6 @@ struct Sizes {
         kv_heads(static_cast<double>(s.kv_heads)),
         dim(static_cast<double>(s.head_dim)),
         element(element_size(kernel.dtype).value()) {}
-
-  [[nodiscard]] Bytes cache() const { return Bytes(2 * batch * kv * kv_heads * dim * element); }
 };
 
 /// Bytes that come from device memory; the rest was left in L2 by the same call before.
@@ -45,10 +56,6 @@ Bytes from_memory(const Kernel& kernel, const Device& device, const PredictConte
   const Bytes bytes = traffic(kernel).total();
   if (context.residency == Residency::cold) return bytes;
   return bytes * spilled_share(bytes, device.spec.l2, kSetSpill);
-}
-
-FlopsPerSec rate_of(Dtype dtype, const Device& device) {
-  return device.sustained_of(dtype);
 }
 
 BlockFootprint prefill_block(const Sizes& s, const Device& device) {
@@ -80,7 +87,7 @@ KernelAnalysis analyse_prefill(const Kernel& kernel, const Device& device, const
   const double sms = device.spec.sms, blocks = s.batch * s.heads * std::ceil(s.q / kQueryRows);
   const double pairs = s.batch * s.heads * computed_pairs(s, shape.causal);
   const double gemms = backward ? 5 : 2;
-  const FlopsPerSec rate = rate_of(kernel.dtype, device) * (backward ? kBackwardRate : 1.0);
+  const FlopsPerSec rate = device.sustained_of(kernel.dtype) * (backward ? kBackwardRate : 1.0);
 
   KernelAnalysis out;
   out.footprint = prefill_block(s, device);
@@ -88,27 +95,28 @@ KernelAnalysis analyse_prefill(const Kernel& kernel, const Device& device, const
   out.blocks_per_sm = occupancy(out.footprint, device.spec);
   out.executed = Flops(2 * gemms * s.dim * pairs);
   out.hbm_bytes = from_memory(kernel, device, context);
-  const Seconds mean = out.executed / rate;
-  const Seconds longest = Flops(2 * gemms * s.dim * kQueryRows * s.kv) / (rate / sms);
-  const Seconds compute = max(mean, longest), memory = out.hbm_bytes / device.hbm;
-  const Seconds exponentials = pairs / (kExpPerClock * sms * device.spec.boost_clock);
-  out.base = max(max(compute, memory), exponentials);
-  out.floor = Seconds(weights.constants[0].second);
+  const Hertz clock = device.spec.boost_clock;
+  const double busy = std::max(blocks / sms, 1.0);
+  const Seconds exponentials = pairs / (kExpPerClock * sms * clock);
+  const Seconds mean = out.executed / rate + exponentials + busy * constant(weights, 2) / clock;
+  const Seconds longest = Flops(2 * gemms * s.dim * kQueryRows * s.kv) / (rate / sms) +
+                          std::ceil(s.kv / kKeyStep) * constant(weights, 3) / clock;
+  const Seconds memory = out.hbm_bytes / device.hbm + (traffic(kernel).total() - out.hbm_bytes) / device.l2;
+  out.base = max(mean, longest) + memory;
+  out.floor = floor_of(device, weights);
 
   const double per_sm = blocks / sms, rounds = std::ceil(per_sm);
-  out.inputs = {log_of(memory / compute),
-                log_of(exponentials / compute),
-                log_of(compute / mean),
+  out.inputs = {log_of(memory / out.base),
+                log_of(exponentials / out.base),
+                log_of(longest / out.base),
                 log_of(rounds),
                 log_of(per_sm / rounds),
                 log_of(s.q),
-                log_of(s.kv / s.q),
                 log_of(s.heads / s.kv_heads),
                 log_of(s.batch * s.heads),
                 log_of(s.dim),
                 log_of(out.base / out.floor),
-                log_of(s.cache() / device.spec.l2),
-                log_of(out.executed / flops(kernel))};
+                matrix_unit_class(device.spec)};
   return out;
 }
 
@@ -125,26 +133,27 @@ KernelAnalysis analyse_decode(const Kernel& kernel, const Device& device, const 
   out.blocks_per_sm = occupancy(out.footprint, device.spec);
   out.executed = flops(kernel);
   out.hbm_bytes = from_memory(kernel, device, context);
-  const double busy = std::min(blocks, sms);
+  const Hertz clock = device.spec.boost_clock;
+  const double steps = std::ceil(s.kv / splits / kKeyStep);
   const Bytes all = traffic(kernel).total();
-  const Seconds memory = out.hbm_bytes / min(device.hbm, device.hbm_per_sm * busy);
-  const Seconds l2 = all / (device.l2 * (busy / sms)), compute = out.executed / rate_of(kernel.dtype, device);
-  out.base = max(max(memory, l2), compute);
-  out.floor = Seconds(weights.constants[0].second);
+  const Seconds memory = out.hbm_bytes / device.hbm + (all - out.hbm_bytes) / device.l2;
+  const Seconds per_block = (constant(weights, 2) + constant(weights, 3) * steps) / clock;
+  const Seconds on_sm = std::max(blocks / sms, 1.0) * per_block + out.executed / device.sustained_of(kernel.dtype);
+  const Seconds latency = steps * constant(weights, 4) / clock;
+  const Seconds reduction(splits > 1 ? constant(weights, 5) : 0);
+  out.base = Seconds(std::hypot(memory.value(), on_sm.value())) + latency + reduction;
+  out.floor = floor_of(device, weights);
 
-  const double per_sm = blocks / sms, rounds = std::ceil(per_sm);
   out.inputs = {log_of(out.base / out.floor),
-                log_of(compute / l2),
-                log_of(l2 / out.base),
-                log_of(rounds),
-                log_of(per_sm / rounds),
+                log_of(memory / out.base),
+                log_of(on_sm / out.base),
                 log_of(s.kv),
                 log_of(s.batch),
                 log_of(s.heads / s.kv_heads),
                 log_of(s.kv_heads),
                 log_of(s.dim),
-                log_of(s.cache() / device.spec.l2),
-                log_of(splits)};
+                log_of(splits),
+                matrix_unit_class(device.spec)};
   return out;
 }
 

@@ -43,6 +43,10 @@ FamilyId family_of(const Kernel& kernel, const Device& device) {
       return FamilyId::decode;
     case Op::moe:
       return FamilyId::moe;
+    case Op::softmax:
+    case Op::layernorm:
+    case Op::rmsnorm:
+      return FamilyId::rows;
     case Op::embedding:
     case Op::embedding_backward:
     case Op::memory:

@@ -47,7 +47,7 @@ struct Family {
 };
 
 /// In the order of families().
-enum class FamilyId : std::uint8_t { gemm_simt, gemm_matrix, vector, memory, prefill, decode, conv, moe };
+enum class FamilyId : std::uint8_t { gemm_simt, gemm_matrix, vector, rows, memory, prefill, decode, conv, moe };
 
 /// One row per family.
 std::span<const Family> families();

@@ -8,12 +8,21 @@
 namespace tessera {
 
 /// Order of kVectorConstants.
-enum class VectorConstant : std::uint8_t {
-  eager_elementwise,
+enum class VectorConstant : std::uint8_t { eager, eager_hidden, pow_cycles };
+
+inline constexpr std::array kVectorConstants{
+    // Host time before the kernel starts, of a PyTorch call timed by two events; the call's return hides what follows.
+    NamedConstant{"eager_s", 14e-6},
+    NamedConstant{"eager_hidden_s", 13e-6},
+    // Clock cycles of a lane per power.
+    NamedConstant{"pow_lane_cycles", 52},
+};
+
+/// Order of kRowsConstants.
+enum class RowsConstant : std::uint8_t {
   eager_softmax,
   eager_norm,
   eager_hidden,
-  pow_cycles,
   softmax_block,
   softmax_vector_step,
   softmax_scalar_step,
@@ -24,15 +33,12 @@ enum class VectorConstant : std::uint8_t {
   norm_issue,
 };
 
-inline constexpr std::array kVectorConstants{
-    // Host time before the kernel starts, of a PyTorch call timed by two events; the call's return hides what follows.
-    NamedConstant{"eager_elementwise_s", 14e-6},
+inline constexpr std::array kRowsConstants{
     NamedConstant{"eager_softmax_s", 20e-6},
     NamedConstant{"eager_norm_s", 34e-6},
     NamedConstant{"eager_hidden_s", 13e-6},
-    // Clock cycles: of one lane per power; of one block from start to end (fixed, and per dependent step over its row);
-    // of one warp scheduler per warp and step.
-    NamedConstant{"pow_lane_cycles", 52},
+    // Clock cycles: of one block from start to end (fixed, and per dependent step over its row); of one warp scheduler
+    // per warp and step.
     NamedConstant{"softmax_block_cycles", 8000},
     NamedConstant{"softmax_vector_step_cycles", 1500},
     NamedConstant{"softmax_scalar_step_cycles", 1500},
@@ -43,11 +49,13 @@ inline constexpr std::array kVectorConstants{
     NamedConstant{"norm_issue_cycles", 100},
 };
 
-/// As above, for kernels that only move bytes.
-inline constexpr std::array kMemoryConstants{NamedConstant{"eager_elementwise_s", 14e-6},
-                                             NamedConstant{"eager_hidden_s", 13e-6}};
+/// As kVectorConstants.
+inline constexpr std::array kMemoryConstants{NamedConstant{"eager_s", 14e-6}, NamedConstant{"eager_hidden_s", 13e-6}};
 
+/// Elementwise, and the backwards that are priced by their bytes.
 KernelAnalysis analyse_vector(const Kernel&, const Device&, const PredictContext&, const FamilyWeights&);
+/// softmax, layernorm, rmsnorm: kernels that walk over rows.
+KernelAnalysis analyse_rows(const Kernel&, const Device&, const PredictContext&, const FamilyWeights&);
 /// Copies, look-ups, optimizer steps: bytes alone.
 KernelAnalysis analyse_memory(const Kernel&, const Device&, const PredictContext&, const FamilyWeights&);
 

@@ -1,0 +1,123 @@
+// Softmax and norms: bytes over reachable bandwidth, and what keeps a kernel from it: rows that spill from L2 between
+// passes, the latency of a block's dependent steps, instruction issue.
+#include <algorithm>
+#include <cmath>
+
+#include "models/cache.hpp"
+#include "models/stream.hpp"
+#include "models/vector.hpp"
+
+namespace tessera {
+
+namespace {
+
+// PyTorch 2.1's launch shapes (aten, cuda: PersistentSoftmax.cuh, SoftMax.cu, layer_norm_kernel.cu).
+constexpr double kThreads = 128, kElementsPerThread = 4, kVectorBytes = 16;
+constexpr double kWarpSoftmaxMax = 1024;  // longer rows take a block each and three passes
+constexpr double kSoftmaxThreadsMax = 1024;
+
+// Rows in flight spill where they fill this share of L2, and how sharply.
+constexpr double kRowShare = 0.95, kRowSpill = 5;
+// rmsnorm has no running mean, so about half of layernorm's instructions.
+constexpr double kRmsShare = 0.5;
+
+/// How a row-wise kernel is cut.
+struct Cut {
+  BlockFootprint footprint;
+  double rows_per_block = 1;
+  double rereads = 0;       // of each input element
+  double block_cycles = 0;  // from start to end of a block, alone
+  double issue_cycles = 0;  // of all schedulers of an SM together, per block
+};
+
+double constant(const FamilyWeights& weights, RowsConstant which) {
+  return weights.constants[static_cast<std::size_t>(which)].second;
+}
+
+/// Smallest power of two that is at least half of what the row could use (SoftMax_getBlockSize).
+double softmax_threads(double width, double vector) {
+  const double most = std::min(std::floor(width / vector), kSoftmaxThreadsMax);
+  return std::max(32.0, std::exp2(std::ceil(std::log2(std::max(most / 2, 1.0)))));
+}
+
+Cut cut_softmax(double width, double element, const FamilyWeights& weights) {
+  Cut cut;
+  if (width <= kWarpSoftmaxMax) {  // a warp keeps its row in registers
+    cut.rows_per_block = kThreads / 32 * (width <= 128 ? 2 : 1);
+    cut.block_cycles = constant(weights, RowsConstant::softmax_warp);
+    cut.issue_cycles =
+        constant(weights, RowsConstant::softmax_warp_issue) * std::ceil(width / kThreads) * cut.rows_per_block;
+    return cut;
+  }
+  const double vector = kVectorBytes / element, threads = softmax_threads(width, vector);
+  const double rest = std::fmod(width, threads * vector);
+  cut.footprint.threads = static_cast<int>(threads);
+  cut.rereads = 2;
+  cut.block_cycles = constant(weights, RowsConstant::softmax_block) +
+                     constant(weights, RowsConstant::softmax_vector_step) * std::floor(width / (threads * vector)) +
+                     constant(weights, RowsConstant::softmax_scalar_step) * std::ceil(rest / threads);
+  return cut;
+}
+
+Cut cut_norm(Op op, double width, const FamilyWeights& weights) {
+  const double steps = std::ceil(width / (kThreads * kElementsPerThread)), warps = kThreads / 32;
+  const double share = op == Op::rmsnorm ? kRmsShare : 1.0;
+  Cut cut;
+  cut.rereads = 1;
+  cut.block_cycles = constant(weights, RowsConstant::norm_block) + constant(weights, RowsConstant::norm_step) * steps;
+  cut.issue_cycles = share * constant(weights, RowsConstant::norm_issue) * steps * warps;
+  return cut;
+}
+
+/// Warp schedulers per SM: four since Maxwell, but two in GP100 (NVIDIA P100 white paper).
+double schedulers(const GpuSpec& gpu) {
+  return gpu.matrix_unit == MatrixUnit::none && gpu.fp32_lanes_per_sm <= 64 ? 2 : 4;
+}
+
+/// Bytes with the later passes: these find a row in L2 unless the rows in flight spill.
+Stream row_stream(const Kernel& kernel, const VectorShape& shape, const Cut& cut, double blocks_at_once,
+                  const Device& device, const PredictContext& context) {
+  const Bytes row = static_cast<double>(shape.h) * element_size(kernel.dtype);
+  const Bytes again = row * (static_cast<double>(shape.rows) * cut.rereads);
+  const Bytes in_flight = row * (blocks_at_once * cut.rows_per_block);
+  const double spilled = spilled_share(in_flight, kRowShare * usable_l2(device.spec), kRowSpill);
+  Stream stream = stream_of(traffic(kernel).total(), device, context);
+  const double cold = stream.hbm / (stream.hbm + stream.l2);
+  stream.hbm += again * (spilled * cold);
+  stream.l2 += again * (1 - spilled * cold);
+  return stream;
+}
+
+}  // namespace
+
+KernelAnalysis analyse_rows(const Kernel& kernel, const Device& device, const PredictContext& context,
+                            const FamilyWeights& weights) {
+  const auto& shape = std::get<VectorShape>(kernel.shape);
+  const auto rows = static_cast<double>(shape.rows), width = static_cast<double>(shape.h);
+  const bool softmax = kernel.op == Op::softmax;
+  const Cut cut =
+      softmax ? cut_softmax(width, element_size(kernel.dtype).value(), weights) : cut_norm(kernel.op, width, weights);
+  const double sms = device.spec.sms, blocks = std::ceil(rows / cut.rows_per_block);
+
+  KernelAnalysis out;
+  out.footprint = cut.footprint;
+  out.blocks = static_cast<std::int64_t>(blocks);
+  out.blocks_per_sm = occupancy(out.footprint, device.spec);
+  out.executed = flops(kernel);
+  const Stream stream = row_stream(kernel, shape, cut, std::min(blocks, sms * out.blocks_per_sm), device, context);
+  out.hbm_bytes = stream.hbm;
+  const double waves = blocks / (sms * out.blocks_per_sm);
+  const double rounds = (waves + std::ceil(waves)) / 2;  // later waves start staggered
+  const Seconds latency = rounds * cut.block_cycles / device.spec.boost_clock;
+  const Seconds issue =
+      std::ceil(blocks / sms) * cut.issue_cycles / (schedulers(device.spec) * device.spec.boost_clock);
+  out.base = overlapped({hbm_time(stream, blocks, device), l2_time(stream, blocks, device), latency, issue});
+  out.floor = device.launch_floor;
+  if (context.timing == Timing::eager) {
+    out.floor += Seconds(constant(weights, softmax ? RowsConstant::eager_softmax : RowsConstant::eager_norm));
+    out.base = max(out.base, Seconds(constant(weights, RowsConstant::eager_hidden)));
+  }
+  return out;
+}
+
+}  // namespace tessera
