@@ -1,0 +1,88 @@
+#include "calibration/neusight.hpp"
+
+#include <algorithm>
+#include <array>
+
+#include "sim/base/error.hpp"
+#include "sim/config/csv.hpp"
+
+namespace tessera {
+
+namespace {
+
+// The five GPUs that NeuSight trained on, and the sixth of its vector rows. AMD's kernels are others: not read.
+constexpr std::array<std::string_view, 6> kGpus{"P4", "P100-PCIE-16GB", "V100-PCIE-32GB",
+                                                "T4", "A100-PCIE-40GB", "A100-PCIE-80GB"};
+// Below this many bytes a row shows the host's time for a call, which differs by machine.
+constexpr double kShowsDevice = 2e7;
+// A100-PCIE-40GB ran short calls at three clocks (its powu rows cost 58, 83 or 105 lane cycles an element, at random):
+// rows that count cycles are for fitting only where they are long.
+constexpr std::string_view kUnsteadyGpu = "A100-PCIE-40GB";
+constexpr double kSteadyBytes = 2e8;
+constexpr std::int64_t kVector = 4;  // elements of one load
+
+struct Row {
+  std::string_view gpu;
+  Op op = Op::add;
+  VectorShape shape;
+  double bytes = 0;
+  bool train = false;
+};
+
+bool counts_cycles(Op op) {
+  return op == Op::softmax || op == Op::layernorm || op == Op::pow || op == Op::powu;
+}
+
+bool fits(const Row& row) {
+  if (!row.train || row.bytes < kShowsDevice) return false;
+  if (row.gpu == kUnsteadyGpu && counts_cycles(row.op) && row.bytes < kSteadyBytes) return false;
+  return row.op != Op::softmax || row.shape.h % kVector == 0;  // unaligned rows take an extra step that is not modelled
+}
+
+Op op_of(std::string_view name) {
+  const auto op = parse_op(name == "ln" ? "layernorm" : name);
+  if (!op) throw RunError("NeuSight data: unknown operator " + std::string(name));
+  return *op;
+}
+
+void append(const std::filesystem::path& file, std::uint16_t session, bool as_copy, Dataset& data) {
+  const CsvTable table = CsvTable::read(file);
+  const std::size_t gpu = table.need("gpu"), op = table.need("op"), split = table.need("split"),
+                    rows = table.need("rows"), h = table.need("h"), time = table.need("latency_ms");
+  for (std::size_t i = 0; i < table.rows(); ++i) {
+    Row row{.gpu = table.cell(i, gpu),
+            .op = op_of(table.cell(i, op)),
+            .shape = {table.integer(i, rows).value_or(0), table.integer(i, h).value_or(0)},
+            .train = table.cell(i, split) == "train"};
+    if (std::find(kGpus.begin(), kGpus.end(), row.gpu) == kGpus.end()) continue;
+    Kernel kernel{row.op, Dtype::fp32, row.shape};
+    const Traffic moved = traffic(kernel);
+    row.bytes = moved.total().value();
+    if (as_copy && counts_cycles(row.op)) continue;
+    if (as_copy) kernel = {Op::memory, Dtype::fp32, MemoryShape{moved.read, moved.written}};
+    data.samples.push_back({.gpu = data.gpu_index(row.gpu),
+                            .session = session,
+                            .fit = fits(row),
+                            .kernel = kernel,
+                            .context = {Timing::eager, Residency::warm},
+                            .time = Seconds(table.number(i, time).value_or(0) * 1e-3)});
+  }
+}
+
+}  // namespace
+
+Dataset read_neusight_vector(const std::filesystem::path& data) {
+  Dataset out;
+  append(data / "neusight" / "elementwise.csv.gz", 0, false, out);
+  append(data / "neusight" / "softmax.csv.gz", 1, false, out);
+  append(data / "neusight" / "layernorm.csv.gz", 2, false, out);
+  return out;
+}
+
+Dataset read_neusight_copies(const std::filesystem::path& data) {
+  Dataset out;
+  append(data / "neusight" / "elementwise.csv.gz", 0, true, out);
+  return out;
+}
+
+}  // namespace tessera
