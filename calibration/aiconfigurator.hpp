@@ -30,4 +30,7 @@ Dataset read_aic_gemm(const std::filesystem::path& data);
 Dataset read_aic_prefill(const std::filesystem::path& data);
 Dataset read_aic_decode(const std::filesystem::path& data);
 
+/// moe tables: bf16, no expert parallelism, all routing distributions.
+Dataset read_aic_moe(const std::filesystem::path& data);
+
 }  // namespace tessera

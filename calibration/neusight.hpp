@@ -15,5 +15,7 @@ Dataset read_neusight_gemm(const std::filesystem::path& data);
 Dataset read_neusight_vector(const std::filesystem::path& data);
 /// The elementwise rows that are bound by memory, as plain copies of as many bytes.
 Dataset read_neusight_copies(const std::filesystem::path& data);
+/// conv.csv.gz: forward, fp32, 3x3, stride 1, eager timing. A100-PCIE-80GB's rows are split=test.
+Dataset read_neusight_conv(const std::filesystem::path& data);
 
 }  // namespace tessera

@@ -2,8 +2,10 @@
 #include <array>
 
 #include "models/attention.hpp"
+#include "models/conv.hpp"
 #include "models/family.hpp"
 #include "models/gemm.hpp"
+#include "models/moe.hpp"
 #include "models/vector.hpp"
 
 namespace tessera {
@@ -19,8 +21,8 @@ std::span<const Family> families() {
       Family{"prefill", "attention over many new tokens, and its backward", kPrefillInputs, kPrefillConstants,
              analyse_prefill},
       Family{"decode", "attention of one new token", kDecodeInputs, kDecodeConstants, analyse_decode},
-      Family{"conv", "two-dimensional convolution", {}, {}, analyse_roofline},
-      Family{"moe", "grouped matrix multiplications of experts", {}, {}, analyse_roofline},
+      Family{"conv", "two-dimensional convolution", kConvInputs, kConvConstants, analyse_conv},
+      Family{"moe", "grouped matrix multiplications of experts", kMoeInputs, kMoeConstants, analyse_moe},
   };
   return kFamilies;
 }

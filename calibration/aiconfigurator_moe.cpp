@@ -1,0 +1,47 @@
+#include "calibration/aiconfigurator.hpp"
+#include "sim/config/csv.hpp"
+
+namespace tessera {
+
+namespace {
+
+constexpr std::string_view kNotGated = "moe_torch_flow_nongated";
+
+void append(const std::filesystem::path& file, std::string_view gpu, std::uint16_t session, Dataset& data) {
+  const CsvTable table = CsvTable::read(file);
+  const std::size_t source = table.need("kernel_source"), dtype = table.need("moe_dtype"),
+                    tokens = table.need("num_tokens"), hidden = table.need("hidden_size"),
+                    inter = table.need("inter_size"), topk = table.need("topk"), experts = table.need("num_experts"),
+                    tensor = table.need("moe_tp_size"), expert = table.need("moe_ep_size"),
+                    time = table.need("latency");
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    // With expert parallelism a rank holds some experts and sees an unstated share of the tokens.
+    if (table.cell(row, dtype) != "bfloat16" || table.integer(row, expert) != 1) continue;
+    const MoeShape shape{.tokens = table.integer(row, tokens).value_or(0),
+                         .hidden = table.integer(row, hidden).value_or(0),
+                         .inter = table.integer(row, inter).value_or(0) / table.integer(row, tensor).value_or(1),
+                         .topk = table.integer(row, topk).value_or(0),
+                         .experts = table.integer(row, experts).value_or(0),
+                         .gated = table.cell(row, source) != kNotGated};
+    const Kernel kernel{Op::moe, Dtype::bf16, shape};
+    const double ms = table.number(row, time).value_or(0);
+    if (ms <= 0 || shape_error(kernel)) continue;
+    data.samples.push_back({.gpu = data.gpu_index(gpu),
+                            .session = session,
+                            .kernel = kernel,
+                            .context = {Timing::graph, Residency::rotated},
+                            .time = Seconds(ms * 1e-3)});
+  }
+}
+
+}  // namespace
+
+Dataset read_aic_moe(const std::filesystem::path& data) {
+  Dataset out;
+  for (const AicSystem& system : aic_systems()) {
+    for (const auto& file : aic_files(data, system, "moe")) append(file, system.gpu, 0, out);
+  }
+  return out;
+}
+
+}  // namespace tessera

@@ -1,0 +1,105 @@
+// Convolutions as matrix multiplications: implicit GEMM (Chetlur et al., cuDNN, arXiv 1410.0759), or, for 3x3 kernels
+// of stride 1 on fp32 lanes, Winograd F(4x4, 3x3) (Lavin and Gray, arXiv 1509.09308): 36 GEMMs between two transforms.
+// Not modelled: FFT, fused Winograd, channels-last layouts.
+#include "models/conv.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "models/gemm_tiles.hpp"
+#include "models/stream.hpp"
+
+namespace tessera {
+
+namespace {
+
+constexpr std::int64_t kWinogradTile = 4, kWinogradPoints = 36;
+
+std::int64_t out_size(const ConvShape& s) {
+  return (s.image + 2 * s.pad - s.kernel) / s.stride + 1;
+}
+
+/// The convolution as one GEMM, by what is summed over.
+GemmShape as_gemm(Op op, const ConvShape& s) {
+  const std::int64_t out = out_size(s), window = s.kernel * s.kernel;
+  switch (op) {
+    case Op::conv2d_dgrad:
+      return {.m = s.batch * s.image * s.image, .n = s.c_in, .k = s.c_out * window};
+    case Op::conv2d_wgrad:
+      return {.m = s.c_out, .n = s.c_in * window, .k = s.batch * out * out};
+    default:
+      return {.m = s.batch * out * out, .n = s.c_out, .k = s.c_in * window};
+  }
+}
+
+struct Way {
+  GemmPlan gemm;
+  Seconds time;
+  Bytes hbm_bytes;
+};
+
+Way winograd(const Kernel& kernel, const ConvShape& s, const GemmContext& direct, const Device& device,
+             const PredictContext& context) {
+  const std::int64_t side = (out_size(s) + kWinogradTile - 1) / kWinogradTile, tiles = s.batch * side * side;
+  const bool back = kernel.op == Op::conv2d_dgrad;
+  const std::int64_t in = back ? s.c_out : s.c_in, out = back ? s.c_in : s.c_out;
+  const GemmShape shape{.batch = kWinogradPoints, .m = tiles, .n = out, .k = in};
+  const auto moved = static_cast<double>(kWinogradPoints * (tiles * (in + out) + in * out));
+  const Bytes transformed(direct.element * moved);
+  const Stream inner = stream_of(transformed, device, {context.timing, Residency::warm});
+  GemmContext batched = direct;
+  batched.hbm_bytes = inner.hbm;
+  const GemmPlan plan = choose_gemm(shape, batched, device);
+  const Bytes outer = direct.hbm_bytes + inner.hbm;
+  return {plan, plan.time + outer / device.hbm + inner.l2 / device.l2, outer + inner.hbm};
+}
+
+float log_of(double x) {
+  return static_cast<float>(std::log(x));
+}
+
+}  // namespace
+
+KernelAnalysis analyse_conv(const Kernel& kernel, const Device& device, const PredictContext& context,
+                            const FamilyWeights& weights) {
+  const auto& s = std::get<ConvShape>(kernel.shape);
+  const bool matrix = device.on_matrix_unit(kernel.dtype);
+  const GemmShape shape = as_gemm(kernel.op, s);
+  GemmContext direct;
+  direct.rate = device.sustained_of(kernel.dtype);
+  direct.unit = matrix ? device.spec.matrix_unit : MatrixUnit::none;
+  direct.element = element_size(kernel.dtype).value();
+  direct.hbm_bytes = stream_of(traffic(kernel).total(), device, context).hbm;
+  Way best{choose_gemm(shape, direct, device), {}, direct.hbm_bytes};
+  best.time = best.gemm.time;
+  const Seconds plain = best.time;
+  Seconds other = plain;
+  if (!matrix && s.kernel == 3 && s.stride == 1 && kernel.op != Op::conv2d_wgrad) {
+    const Way way = winograd(kernel, s, direct, device, context);
+    other = way.time;
+    if (way.time < best.time) best = way;
+  }
+
+  KernelAnalysis out;
+  out.base = best.time;
+  out.floor = Seconds(weights.constants[0].second);
+  if (context.timing == Timing::eager) out.floor += Seconds(weights.constants[1].second);
+  out.blocks = best.gemm.blocks;
+  out.blocks_per_sm = best.gemm.blocks_per_sm;
+  out.footprint = footprint(best.gemm.tile);
+  out.executed = best.gemm.executed;
+  out.hbm_bytes = best.hbm_bytes;
+  const double rounds = std::ceil(static_cast<double>(best.gemm.blocks) / device.spec.sms);
+  out.inputs = {log_of(other / plain),
+                log_of(best.gemm.memory / out.base),
+                log_of(out.base / out.floor),
+                log_of(rounds),
+                log_of(static_cast<double>(shape.m)),
+                log_of(static_cast<double>(shape.n)),
+                log_of(static_cast<double>(shape.k)),
+                log_of(static_cast<double>(s.image)),
+                log_of(static_cast<double>(s.batch))};
+  return out;
+}
+
+}  // namespace tessera
