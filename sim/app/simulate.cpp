@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <string>
 #include <vector>
@@ -73,6 +74,7 @@ class Simulate final : public Command {
     const auto written = write_outputs(folder, result.summary, result.plan, result.costs, result.trace, manifest);
     if (json_) return summaries.push(summary_json(result.summary));
     fmt::print("{}Files in {}: {}\n\n", text_report(result.summary), folder.string(), fmt::join(written, ", "));
+    std::fflush(stdout);  // before the next run forks: SimGrid flushes what the child inherited
   }
 
   std::vector<std::string> scenarios_, only_, settings_;
