@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 
+#include "calibration/constants.hpp"
 #include "models/log_time.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -155,10 +156,15 @@ FamilyWeights fit_family(const Recipe& recipe, const Dataset& data, std::span<co
   const Dataset mine = where(data, [&](const Sample& s) {
     return s.fit && std::ranges::find(leave_out, data.gpus[s.gpu]) == leave_out.end();
   });
+  if (recipe.fit_constants) {
+    fit_constants(recipe, mine, weights);
+    for (auto& [name, value] : weights.constants) value = rounded(value);
+  }
+  if (family.inputs.empty()) return weights;
   Analysed analysed = analyse_all(recipe, weights, mine);
   weights.inputs = fit_ranges(analysed.raw, family.inputs);
   analysed.set.x = standardise(analysed.raw, weights.inputs);
-  number_sessions(mine, analysed.set);
+  if (recipe.session_offsets) number_sessions(mine, analysed.set);
   weights.nets = train_ensemble(analysed.set, recipe.train, recipe.members);
   round_weights(weights.nets);
   return weights;

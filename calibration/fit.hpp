@@ -20,8 +20,10 @@ struct Recipe {
   std::string_view source;  // data set and version, for the weights file
   Dataset (*load)(const std::filesystem::path& data);
   TrainOptions train;
-  int members = 1;             // nets in the ensemble
-  std::size_t rows_per_group;  // per GPU, operator and dtype
+  int members = 1;              // nets in the ensemble
+  std::size_t rows_per_group;   // per GPU, operator and dtype
+  bool session_offsets = true;  // learn an offset per session beside the nets; see TrainingSet
+  bool fit_constants = false;   // those of the closed form, before the nets
 };
 /// One row per fitted family.
 std::span<const Recipe> recipes();

@@ -25,7 +25,8 @@ constexpr double kOldNode = 10;         // nm; planar and first FinFET generatio
 constexpr double kOldNodeMatrix = 1.6;  // energy of a matrix FLOP there, relative
 
 // Bandwidth of large copies over the data sheet's (NeuSight's elementwise rows: 0.86-0.91 on V100 and A100).
-// GDDR of Ampere and later 0.82 (A40 adds of Vidur, L40S decode of AIConfigurator); before that, and Pascal's HBM2, 0.75.
+// GDDR of Ampere and later 0.82 (A40 adds of Vidur, L40S decode of AIConfigurator); before that, and Pascal's HBM2,
+// 0.75.
 constexpr double kHbmShare = 0.89, kGddrShare = 0.82, kEarlyShare = 0.75;
 // L2 to SMs: 64 bytes per clock per SM (NVIDIA A100 whitepaper: 5120 B/clk for 108 SMs), of which about 0.7 is seen.
 constexpr double kL2BytesPerClock = 64 * 0.7;
@@ -75,6 +76,10 @@ double matrix_per_watt(Dtype dtype, const GpuSpec& gpu) {
 }
 
 }  // namespace
+
+double Device::fma_per_clock(Dtype dtype) const {
+  return tessera::fma_per_clock(spec.peak_of(dtype), spec);
+}
 
 bool Device::on_matrix_unit(Dtype dtype) const {
   if (spec.matrix_unit == MatrixUnit::none) return false;

@@ -23,6 +23,8 @@ struct Device {
   Watts idle;
 
   [[nodiscard]] FlopsPerSec sustained_of(Dtype dtype) const { return sustained[static_cast<std::size_t>(dtype)]; }
+  /// Multiply-adds per clock and SM at the nominal peak.
+  [[nodiscard]] double fma_per_clock(Dtype dtype) const;
   /// False: the fp32 lanes do it.
   [[nodiscard]] bool on_matrix_unit(Dtype dtype) const;
 };

@@ -10,17 +10,27 @@ namespace tessera {
 
 namespace {
 
-// Share of L2 that a working set can use before it spills, and how sharply it does (per factor of two).
-constexpr double kUsableL2 = 0.85, kSpill = 3.0;
+constexpr double kSpill = 3.0;     // how sharply a working set spills out of L2, as a power of its size
 constexpr int kRotatedCopies = 5;  // AIConfigurator's benchmark
 constexpr int kAlignment = 4;      // elements: vector loads of 16 bytes in fp32
 
-/// Share of the traffic that L2 serves because the call was made before.
-double resident_share(double working_set, double l2) {
-  return 1 / (1 + std::pow(working_set / (kUsableL2 * l2), kSpill));
+/// The family's fitted constants, in the order of its row.
+struct GemmNumbers {
+  GemmConstants tiles;
+  double usable_l2, floor, floor_cycles, eager_floor;
+};
+
+GemmNumbers numbers_of(const FamilyWeights& weights) {
+  const auto c = [&weights](std::size_t i) { return weights.constants[i].second; };
+  return {{c(0), c(1), c(2), c(3), c(4), c(5)}, c(6), c(7), c(8), c(9)};
 }
 
-double hit_share(const GemmShape& shape, double element, const PredictContext& context, const GpuSpec& gpu) {
+/// Share of the traffic that L2 serves because the call was made before.
+double resident_share(double working_set, double usable_l2) {
+  return 1 / (1 + std::pow(working_set / usable_l2, kSpill));
+}
+
+double hit_share(const GemmShape& shape, double element, const PredictContext& context, double usable_l2) {
   const auto batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m),
              n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
   const double weights = batch * n * k * element, activations = batch * m * (n + k) * element;
@@ -28,9 +38,9 @@ double hit_share(const GemmShape& shape, double element, const PredictContext& c
     case Residency::cold:
       return 0;
     case Residency::rotated:
-      return resident_share(kRotatedCopies * weights + activations, gpu.l2.value());
+      return resident_share(kRotatedCopies * weights + activations, usable_l2);
     case Residency::warm:
-      return resident_share(weights + activations, gpu.l2.value());
+      return resident_share(weights + activations, usable_l2);
   }
   return 0;
 }
@@ -66,18 +76,23 @@ void fill_inputs(const Kernel& kernel, const GemmShape& shape, const GemmPlan& p
                 share(traffic(kernel).total() / device.spec.l2, 1),
                 static_cast<float>(unaligned),
                 log_of(plan.blocks_per_sm),
-                shape.bias ? 1.0F : 0.0F};
+                shape.bias ? 1.0F : 0.0F,
+                log_of(device.fma_per_clock(kernel.dtype))};
 }
 
 KernelAnalysis analyse(const Kernel& kernel, const Device& device, const PredictContext& context,
                        const FamilyWeights& weights, MatrixUnit unit, FlopsPerSec rate) {
   const auto& shape = std::get<GemmShape>(kernel.shape);
   const double element = element_size(kernel.dtype).value();
+  const GemmNumbers numbers = numbers_of(weights);
   KernelAnalysis out;
-  out.floor = context.timing == Timing::eager ? Seconds(weights.constants[0].second) : device.launch_floor;
-  out.hbm_bytes = traffic(kernel).total() * (1 - hit_share(shape, element, context, device.spec));
-  const GemmPlan plan =
-      choose_gemm(shape, {.rate = rate, .unit = unit, .element = element, .hbm_bytes = out.hbm_bytes}, device);
+  out.floor = context.timing == Timing::eager ? Seconds(numbers.eager_floor)
+                                              : Seconds(numbers.floor) + numbers.floor_cycles / device.spec.boost_clock;
+  const double usable_l2 = numbers.usable_l2 * device.spec.l2.value();
+  out.hbm_bytes = traffic(kernel).total() * (1 - hit_share(shape, element, context, usable_l2));
+  const GemmPlan plan = choose_gemm(
+      shape, {.rate = rate, .unit = unit, .element = element, .hbm_bytes = out.hbm_bytes, .constants = numbers.tiles},
+      device);
   out.base = plan.time;
   out.blocks = plan.blocks;
   out.blocks_per_sm = plan.blocks_per_sm;

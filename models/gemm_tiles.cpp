@@ -49,28 +49,25 @@ constexpr Bytes kAsyncCopySharedMemory{100 * 1024.0};
 constexpr std::array kSplits{1, 2, 3, 4, 6, 8, 12, 16, 24, 32};
 constexpr std::int64_t kShortestSlice = 128;  // of k; shorter ones are not shipped
 
-// Operands per FLOP fall with the tile's harmonic side: share of the rate = side / (side + half), relative to a large
-// tile's, which the sustained rate already contains.
-constexpr double kHalfSide = 12, kLaneSide = 128, kMatrixSide = 170;
+// Share of the rate = side / (side + half), relative to a large tile's, which the sustained rate already contains.
+constexpr double kLaneSide = 128, kMatrixSide = 170;
 // A long row of a k-contiguous operand puts each row of a tile on its own page: TLB misses. Pascal's reach is short.
 // Time grows by up to this share; half of it at rows of kLongRow bytes. (NeuSight's linear: 0.36 of the rate on P100,
 // 0.65 on P4, 0.83 on V100 and A100 at k = 65536.)
 constexpr double kLongRow = 64 * 1024, kLongRowCost = 0.2, kLongRowCostPascal = 1.2;
 // Clusters of two SMs load a shared operand once (Hopper's multicast, Blackwell's paired SMs).
 constexpr double kClusterTraffic = 0.5;
-// Filling the pipeline of a block before its first multiply-add, and storing its tile: a few memory latencies.
-constexpr double kPrologue = 1.5e-6;
-// A second pass that adds up the slices of split-k.
-constexpr double kReductionStart = 1.0e-6;
+// Blocks of one SM fill and drain their tiles beside each other's multiply-adds, up to this many.
+constexpr int kOverlappedTiles = 2;
 
 std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-double tile_efficiency(const GemmTile& tile, MatrixUnit unit) {
+double tile_efficiency(const GemmTile& tile, const GemmContext& context) {
   const double side = 2.0 * tile.m * tile.n / (tile.m + tile.n);
-  const double large = unit == MatrixUnit::none ? kLaneSide : kMatrixSide;
-  return side / (side + kHalfSide) * (large + kHalfSide) / large;
+  const double large = context.unit == MatrixUnit::none ? kLaneSide : kMatrixSide, half = context.constants.half_side;
+  return side / (side + half) * (large + half) / large;
 }
 
 double long_row_slowdown(const GemmShape& shape, const GemmContext& context, const Device& device) {
@@ -129,16 +126,20 @@ GemmPlan plan_gemm(const GemmShape& shape, const GemmTile& tile, int split_k, co
                         (has_clusters(context.unit) ? kClusterTraffic : 1));
   // The busiest SM decides: blocks are dealt out one by one.
   const auto rounds = static_cast<double>(ceil_div(plan.blocks, sms));
-  const FlopsPerSec per_sm = context.rate / static_cast<double>(sms) * tile_efficiency(tile, context.unit);
-  plan.compute = Flops(rounds * tile_flops) / per_sm * long_row_slowdown(shape, context, device);
+  const Hertz clock = device.spec.boost_clock;
+  const GemmConstants& c = context.constants;
+  const FlopsPerSec per_sm = context.rate / static_cast<double>(sms) * tile_efficiency(tile, context);
+  plan.blocks_per_sm = occupancy(footprint(tile), device.spec);
+  plan.compute = Flops(rounds * tile_flops) / per_sm * long_row_slowdown(shape, context, device) +
+                 rounds * c.tile_cycles / std::min(plan.blocks_per_sm, kOverlappedTiles) / clock;
   const double busy = std::min(1.0, static_cast<double>(plan.blocks) / sms);
-  const BytesPerSec draw = min(device.hbm, device.hbm_per_sm * (busy * sms));
-  plan.memory = max(context.hbm_bytes / draw, plan.l2_bytes / (device.l2 * busy));
+  const BytesPerSec draw = min(device.hbm * c.memory_share, device.hbm_per_sm * (busy * sms));
+  plan.memory = max(context.hbm_bytes / draw, plan.l2_bytes / (device.l2 * (busy * c.l2_share)));
   if (split_k > 1) {
     const double partial = static_cast<double>(shape.batch * shape.m * shape.n) * 4.0 * (split_k + 1);
-    plan.reduction = Bytes(partial) / device.l2 + Seconds(kReductionStart);
+    plan.reduction = Bytes(partial) / (device.l2 * c.l2_share) + c.reduction_cycles / clock;
   }
-  plan.time = max(plan.compute, plan.memory) + plan.reduction + Seconds(kPrologue);
+  plan.time = max(plan.compute, plan.memory) + plan.reduction + c.start_cycles / clock;
   return plan;
 }
 
@@ -153,7 +154,6 @@ GemmPlan choose_gemm(const GemmShape& shape, const GemmContext& context, const D
       if (plan.blocks >= 2 * std::int64_t{device.spec.sms}) break;
     }
   }
-  best.blocks_per_sm = occupancy(footprint(best.tile), device.spec);
   return best;
 }
 

@@ -37,12 +37,23 @@ struct GemmPlan {
   Seconds time;
 };
 
+/// The numbers of the closed form that are fitted; cycles are of the boost clock.
+struct GemmConstants {
+  double half_side = 12;           // harmonic tile side at which an SM reaches half its rate
+  double start_cycles = 2500;      // launch to first multiply-add, and the last store
+  double tile_cycles = 1000;       // filling and draining one tile, shared by the blocks of an SM
+  double reduction_cycles = 2000;  // the second pass of split-k, besides its bytes
+  double l2_share = 0.7;           // of the L2 rate
+  double memory_share = 1;         // of the device's sustained memory rate
+};
+
 /// What decides besides the shape.
 struct GemmContext {
   FlopsPerSec rate;  // sustained by all SMs
   MatrixUnit unit = MatrixUnit::none;
   double element = 4;  // bytes
   Bytes hbm_bytes;     // L2 hits left out
+  GemmConstants constants;
 };
 
 /// The closed-form time of one candidate.
