@@ -226,6 +226,23 @@ std::int64_t sparse_step(Reader& r, std::string_view key, std::int64_t layers, s
   return layers / sparse;
 }
 
+void experts(Reader& r, ModelConfig& c) {
+  size(r, "num_experts", c.experts, "experts in each sparse layer");
+  c.expert_capacity = 64;
+  r.optional("expert_capacity", c.expert_capacity, "rows of an expert's buffer for each sample");
+  positive(r, "expert_capacity", c.expert_capacity);
+  c.expert_step = sparse_step(r, "num_sparse_encoder_layers", c.layers, std::max<std::int64_t>(1, c.layers / 4));
+  const std::int64_t decoder_step =
+      sparse_step(r, "num_sparse_decoder_layers", c.decoder_layers, std::max<std::int64_t>(1, c.decoder_layers / 4));
+  if (decoder_step != c.expert_step) {
+    r.error("num_sparse_decoder_layers",
+            fmt::format("every {}. decoder layer is sparse, but every {}. encoder layer; only "
+                        "equal steps are supported",
+                        decoder_step, c.expert_step));
+  }
+  c.experts_per_token = 1;
+}
+
 void describe(Reader& r, SwitchFile& file) {
   ModelConfig& c = file.config;
   r.allow_unknown();
@@ -240,19 +257,7 @@ void describe(Reader& r, SwitchFile& file) {
   r.optional("d_kv", c.head_dim, "width of a head");
   positive(r, "d_kv", c.head_dim);
   size(r, "vocab_size", c.vocab, "rows of the token embedding");
-  size(r, "num_experts", c.experts, "experts in each sparse layer");
-  c.expert_capacity = 64;
-  r.optional("expert_capacity", c.expert_capacity, "rows of an expert's buffer for each sample");
-  positive(r, "expert_capacity", c.expert_capacity);
-  c.expert_step = sparse_step(r, "num_sparse_encoder_layers", c.layers, std::max<std::int64_t>(1, c.layers / 4));
-  const std::int64_t decoder_step =
-      sparse_step(r, "num_sparse_decoder_layers", c.decoder_layers, std::max<std::int64_t>(1, c.decoder_layers / 4));
-  if (decoder_step != c.expert_step) {
-    r.error("num_sparse_decoder_layers",
-            fmt::format("every {}. decoder layer is sparse, but every {}. encoder layer; only "
-                        "equal steps are supported",
-                        decoder_step, c.expert_step));
-  }
+  experts(r, c);
   unsupported_unless(r, "is_gated_act", false, "gated feed-forward");
   c.relative_buckets = 32;
   r.optional("relative_attention_num_buckets", c.relative_buckets, "buckets of the relative position bias");
@@ -265,7 +270,6 @@ void describe(Reader& r, SwitchFile& file) {
   heads(r, c);
   c.attention_dropout = c.dropout;
   c.kv_heads = c.heads;
-  c.experts_per_token = 1;
   c.expert_ffn = c.ffn;
   c.norm = Norm::rmsnorm;
 }
@@ -302,6 +306,7 @@ Document language_model(const Document& document) {
 
 const Architecture& architecture_of(const Document& document) {
   std::vector<std::string> known;
+  known.reserve(kArchitectures.size());
   for (const Architecture& row : kArchitectures) known.emplace_back(row.model_type);
   const Node* type = document.root.find("model_type");
   if (type == nullptr || type->kind != Node::Kind::scalar) {

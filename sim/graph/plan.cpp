@@ -169,6 +169,7 @@ std::vector<Rank> Plan::group(Rank rank, Dimension over) const {
   const auto size = static_cast<std::uint32_t>(over == Dimension::tp ? spec.tp : spec.dp);
   const std::uint32_t first = over == Dimension::tp ? self - self % tp : self % tp;
   std::vector<Rank> ranks;
+  ranks.reserve(size);
   for (std::uint32_t i = 0; i < size; ++i) ranks.push_back(static_cast<Rank>(first + i * stride));
   return ranks;
 }
