@@ -1,7 +1,10 @@
 #include "sim/des/engine.hpp"
 
+#include <fmt/format.h>
 #include <simgrid/s4u/Engine.hpp>
 
+#include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 #include "sim/des/activities.hpp"
 #include "sim/des/clock.hpp"
 #include "sim/des/engine_config.hpp"
@@ -52,11 +55,11 @@ void Engine::transfer(std::size_t from, std::size_t to, Bytes size, Call ended) 
 
 void Engine::run() {
   impl_->simgrid->run();
-  impl_->guard.rethrow();
-}
-
-Seconds Engine::failed_at() const {
-  return impl_->guard.failed_at();
+  try {
+    impl_->guard.rethrow();
+  } catch (const std::exception& error) {
+    throw RunError(fmt::format("the simulation failed at {}: {}", format(impl_->guard.failed_at()), error.what()));
+  }
 }
 
 std::uint64_t Engine::events() const {

@@ -49,9 +49,9 @@ class Engine {
   /// A flow between different GPUs, without latency.
   void transfer(std::size_t from, std::size_t to, Bytes size, Call ended);
 
-  /// Until nothing is left to do. The first exception of a call-back comes out of here; nothing is called after it.
+  /// Until nothing is left to do. The first exception of a call-back ends the calls and becomes a RunError with its
+  /// date.
   void run();
-  [[nodiscard]] Seconds failed_at() const;
   [[nodiscard]] std::uint64_t events() const;  // calls and activities completed
 
  private:

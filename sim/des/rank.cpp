@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sim/base/error.hpp"
 
@@ -14,40 +15,54 @@ bool is_kernel(const Task& task) {
   return std::holds_alternative<KernelId>(task.work);
 }
 
+std::string line_name(const Task& task) {
+  if (task.stream == StreamKind::compute) return "compute";
+  if (is_kernel(task)) return "communication";
+  return fmt::format("communication {}", to_string(std::get<Collective>(task.work).over));
+}
+
 }  // namespace
 
 Program::Program(const Plan& the_plan, const CostTable& costs, const GpuSpec& gpu)
-    : plan(the_plan), observed(the_plan.tasks.size()) {
+    : plan(the_plan), line_of(the_plan.tasks.size()), observed(the_plan.tasks.size()) {
   for (const KernelCost& cost : costs) kernels.push_back(device_kernel(cost, gpu));
+  std::map<std::pair<StreamKind, std::string>, std::vector<std::uint32_t>> sorted;
   for (std::uint32_t t = 0; t < plan.tasks.size(); ++t) {
     const Task& task = plan.tasks[t];
-    std::vector<std::uint32_t>& stream = order[static_cast<std::size_t>(task.stream)];
-    if (!is_kernel(task) && !stream.empty()) observed[stream.back()] = true;
-    stream.push_back(t);
+    std::vector<std::uint32_t>& order = sorted[{task.stream, line_name(task)}];
+    if (!is_kernel(task) && !order.empty()) observed[order.back()] = true;
+    order.push_back(t);
     for (const TaskId before : task.after) observed[static_cast<std::size_t>(before)] = true;
   }
-  for (const auto& stream : order) {
-    if (!stream.empty()) observed[stream.back()] = true;
+  for (auto& [key, order] : sorted) {
+    observed[order.back()] = true;
+    for (const std::uint32_t t : order) line_of[t] = static_cast<std::uint8_t>(lines.size());
+    lines.push_back({key.second, std::move(order)});
   }
 }
 
 RankRun::RankRun(Stage stage, Rank rank, std::size_t gpu, GpuDevice& device)
-    : stage_(stage), rank_(rank), gpu_(gpu), device_(device), done_(stage.program.plan.tasks.size()) {}
+    : stage_(stage),
+      rank_(rank),
+      gpu_(gpu),
+      device_(device),
+      done_(stage.program.plan.tasks.size()),
+      positions_(stage.program.lines.size()) {}
 
 void RankRun::start() {
   advance();
 }
 
 void RankRun::advance() {
-  for (std::size_t stream = 0; stream < kStreamKinds; ++stream) advance(stream);
+  for (std::size_t line = 0; line < positions_.size(); ++line) advance(line);
 }
 
-/// Hands over everything at the head of the stream that depends on nothing open any more.
-void RankRun::advance(std::size_t stream) {
-  Line& line = lines_[stream];
-  const auto& order = stage_.program.order[stream];
-  while (line.next < order.size() && !line.in_collective) {
-    const std::uint32_t task = order[line.next];
+/// Hands over everything at the head of the line that depends on nothing open any more.
+void RankRun::advance(std::size_t line) {
+  Position& at = positions_[line];
+  const auto& order = stage_.program.lines[line].order;
+  while (at.next < order.size() && !at.in_collective) {
+    const std::uint32_t task = order[at.next];
     if (!ready(task)) return;
     if (const auto* kernel = std::get_if<KernelId>(&stage_.program.plan.tasks[task].work)) {
       std::function<void()> on_done;
@@ -57,34 +72,34 @@ void RankRun::advance(std::size_t stream) {
           advance();
         };
       }
-      device_.submit(static_cast<std::uint32_t>(stream), stage_.program.kernels[static_cast<std::size_t>(*kernel)],
+      device_.submit(static_cast<std::uint32_t>(line), stage_.program.kernels[static_cast<std::size_t>(*kernel)],
                      stage_.host.launched(task), task, std::move(on_done));
     } else {
-      if (line.next > 0 && !done_[order[line.next - 1]]) return;
-      line.in_collective = true;
-      stage_.engine.at(stage_.host.launched(task), [this, stream, task] { join(stream, task); });
+      if (at.next > 0 && !done_[order[at.next - 1]]) return;
+      at.in_collective = true;
+      stage_.engine.at(stage_.host.launched(task), [this, line, task] { join(line, task); });
     }
-    ++line.next;
+    ++at.next;
   }
 }
 
-/// Everything on other streams that it waits for has ended; its own stream runs in order anyway.
+/// Everything on other lines that it waits for has ended; its own line runs in order anyway.
 bool RankRun::ready(std::uint32_t task) const {
-  const auto& tasks = stage_.program.plan.tasks;
-  return std::ranges::all_of(tasks[task].after, [&](TaskId before) {
+  const auto& line_of = stage_.program.line_of;
+  return std::ranges::all_of(stage_.program.plan.tasks[task].after, [&](TaskId before) {
     const auto b = static_cast<std::uint32_t>(before);
-    return done_[b] || (b < task && tasks[b].stream == tasks[task].stream);
+    return done_[b] || (b < task && line_of[b] == line_of[task]);
   });
 }
 
-void RankRun::join(std::size_t stream, std::uint32_t task) {
+void RankRun::join(std::size_t line, std::uint32_t task) {
   const Task& work = stage_.program.plan.tasks[task];
   const auto& collective = std::get<Collective>(work.work);
   const std::uint32_t group = stage_.routing.group_of(rank_, collective.over, spread_of(collective.kind));
-  stage_.collectives.join(group, task, [this, stream, task, start = stage_.engine.now()] {
-    stage_.recorder.task(gpu_, stage_.program.plan.tasks[task].stream, task, false, start, stage_.engine.now());
+  stage_.collectives.join(group, task, [this, line, task, start = stage_.engine.now()] {
+    stage_.recorder.task(gpu_, line, task, false, start, stage_.engine.now());
     done_[task] = true;
-    lines_[stream].in_collective = false;
+    positions_[line].in_collective = false;
     advance();
   });
 }
@@ -106,15 +121,15 @@ std::string RankRun::why_stuck(std::uint32_t task) const {
 
 std::vector<std::string> RankRun::stuck() const {
   std::vector<std::string> lines;
-  for (std::size_t stream = 0; stream < kStreamKinds; ++stream) {
-    const Line& line = lines_[stream];
-    const auto& order = stage_.program.order[stream];
-    if (order.empty() || (line.next == order.size() && done_[order.back()])) continue;
-    if (line.in_collective || (line.next == order.size())) {
+  for (std::size_t line = 0; line < positions_.size(); ++line) {
+    const Position& at = positions_[line];
+    const auto& order = stage_.program.lines[line].order;
+    if (at.next == order.size() && done_[order.back()]) continue;
+    if (at.in_collective || (at.next == order.size())) {
       lines.push_back(
-          fmt::format("rank {}: {} never ended", static_cast<std::uint32_t>(rank_), name_of(order[line.next - 1])));
+          fmt::format("rank {}: {} never ended", static_cast<std::uint32_t>(rank_), name_of(order[at.next - 1])));
     } else {
-      lines.push_back(why_stuck(order[line.next]));
+      lines.push_back(why_stuck(order[at.next]));
     }
   }
   return lines;

@@ -1,7 +1,6 @@
-// One rank of a job: its program on two streams, kernels to the device, collectives to the network.
+// One rank of a job: its program line by line, kernels to the device, collectives to the network.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -16,16 +15,20 @@
 
 namespace tessera {
 
-inline constexpr std::size_t kStreamKinds = 2;
-
-/// What all ranks share: the plan, sorted into streams, and which kernels' ends somebody waits for.
+/// What all ranks share: the plan, sorted into lines, and which kernels' ends somebody waits for. A line is what runs
+/// in order: the compute stream, and for each dimension the stream that its communicator has to itself, as in NCCL.
 struct Program {
   Program(const Plan& the_plan, const CostTable& costs, const GpuSpec& gpu);
 
   const Plan& plan;
   std::vector<DeviceKernel> kernels;  // parallel to plan.kernels
-  std::array<std::vector<std::uint32_t>, kStreamKinds> order;
-  std::vector<bool> observed;  // per task
+  struct Line {
+    std::string name;                  // "compute", "communication tp"
+    std::vector<std::uint32_t> order;  // tasks
+  };
+  std::vector<Line> lines;
+  std::vector<std::uint8_t> line_of;  // per task
+  std::vector<bool> observed;         // per task
 };
 
 /// What the ranks of one run use together.
@@ -48,14 +51,14 @@ class RankRun {
   [[nodiscard]] std::vector<std::string> stuck() const;
 
  private:
-  struct Line {
-    std::size_t next = 0;  // in the stream's order
+  struct Position {
+    std::size_t next = 0;  // in the line's order
     bool in_collective = false;
   };
   void advance();
-  void advance(std::size_t stream);
+  void advance(std::size_t line);
   [[nodiscard]] bool ready(std::uint32_t task) const;
-  void join(std::size_t stream, std::uint32_t task);
+  void join(std::size_t line, std::uint32_t task);
   [[nodiscard]] std::string name_of(std::uint32_t task) const;
   [[nodiscard]] std::string why_stuck(std::uint32_t task) const;
 
@@ -63,8 +66,8 @@ class RankRun {
   Rank rank_;
   std::size_t gpu_;
   GpuDevice& device_;
-  std::array<Line, kStreamKinds> lines_;
-  std::vector<bool> done_;  // observed kernels and collectives
+  std::vector<bool> done_;           // observed kernels and collectives
+  std::vector<Position> positions_;  // per line
 };
 
 }  // namespace tessera

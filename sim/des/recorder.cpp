@@ -6,23 +6,18 @@
 
 namespace tessera {
 
-namespace {
-
-constexpr std::uint32_t kStreams = 2;  // of a GPU: compute and communication
-
-}  // namespace
-
-Recorder::Recorder(bool spans, const std::vector<int>& gpus, const std::vector<Link>& links)
-    : spans_(spans), links_(links), link_records_(links.size()) {
+Recorder::Recorder(bool spans, const std::vector<int>& gpus, std::vector<std::string> lines,
+                   const std::vector<Link>& links)
+    : spans_(spans), lines_(std::move(lines)), links_(links), link_records_(links.size()) {
   for (const int gpu : gpus) gpus_.push_back({gpu, {}, {}});
 }
 
-void Recorder::task(std::size_t gpu, StreamKind stream, std::uint32_t task, bool kernel, Seconds start, Seconds end) {
+void Recorder::task(std::size_t gpu, std::size_t line, std::uint32_t task, bool kernel, Seconds start, Seconds end) {
   makespan_ = max(makespan_, end);
   GpuRecord& record = gpus_[gpu];
   (kernel ? record.compute : record.communication).add(start, end);
   if (!spans_) return;
-  const auto track = static_cast<std::uint32_t>(gpu) * kStreams + static_cast<std::uint32_t>(stream);
+  const auto track = static_cast<std::uint32_t>(gpu * lines_.size() + line);
   task_spans_.push_back({track, task, start, end});
 }
 
@@ -40,8 +35,8 @@ Trace Recorder::take() {
   Trace trace;
   trace.makespan = makespan_;
   for (const GpuRecord& record : gpus_) {
-    trace.tracks.push_back({fmt::format("gpu{} compute", record.gpu), record.gpu});
-    trace.tracks.push_back({fmt::format("gpu{} communication", record.gpu), record.gpu});
+    for (const std::string& line : lines_)
+      trace.tracks.push_back({fmt::format("gpu{} {}", record.gpu, line), record.gpu});
     trace.gpus.push_back(gpu_use(record.compute, record.communication, makespan_));
   }
   std::ranges::stable_sort(task_spans_, [](const Span& a, const Span& b) {

@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "sim/des/routing.hpp"
-#include "sim/graph/plan.hpp"
 #include "sim/trace/intervals.hpp"
 #include "sim/trace/trace.hpp"
 
@@ -13,10 +13,10 @@ namespace tessera {
 
 class Recorder {
  public:
-  /// `gpus`: cluster-wide indices of those simulated.
-  Recorder(bool spans, const std::vector<int>& gpus, const std::vector<Link>& links);
+  /// `gpus`: cluster-wide indices of those simulated. `lines`: names of what runs in order on each.
+  Recorder(bool spans, const std::vector<int>& gpus, std::vector<std::string> lines, const std::vector<Link>& links);
 
-  void task(std::size_t gpu, StreamKind stream, std::uint32_t task, bool kernel, Seconds start, Seconds end);
+  void task(std::size_t gpu, std::size_t line, std::uint32_t task, bool kernel, Seconds start, Seconds end);
   void flow(const Flow& flow, Bytes size, std::uint32_t task, Seconds start, Seconds end);
 
   /// Everything but `folded`, `events` and what HBM carried. Flows that overlap on a link are drawn one after the
@@ -34,6 +34,7 @@ class Recorder {
   };
   bool spans_;
   std::vector<GpuRecord> gpus_;
+  std::vector<std::string> lines_;
   const std::vector<Link>& links_;
   std::vector<LinkRecord> link_records_;
   std::vector<Span> task_spans_;

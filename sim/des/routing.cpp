@@ -56,18 +56,24 @@ Spread spread_of(CollectiveKind kind) {
   return kind == CollectiveKind::all_to_all ? Spread::pairs : Spread::ring;
 }
 
-std::vector<Flow> ring_flows(std::span<const int> gpus, int gpus_per_node) {
-  if (gpus.size() < 2) return {};
+std::vector<std::vector<int>> rings_through(std::span<const int> gpus, int gpus_per_node, const Topology& topology) {
   const auto nodes = by_node(gpus, gpus_per_node);
-  const std::size_t channels = nodes.size() > 1 && equally_many(nodes) ? nodes.front().size() : 1;
+  if (nodes.size() == 1) return topology.rings(gpus);
+  std::vector<std::vector<int>> rings;
+  const std::size_t channels = equally_many(nodes) ? nodes.front().size() : 1;
+  for (std::size_t channel = 0; channel < channels; ++channel) rings.push_back(rotated_ring(nodes, channel));
+  return rings;
+}
+
+std::vector<Flow> ring_flows(const std::vector<std::vector<int>>& rings) {
   std::map<std::pair<int, int>, int> uses;
-  for (std::size_t channel = 0; channel < channels; ++channel) {
-    const std::vector<int> ring = rotated_ring(nodes, channel);
+  for (const std::vector<int>& ring : rings) {
+    if (ring.size() < 2) continue;
     for (std::size_t i = 0; i < ring.size(); ++i) ++uses[{ring[i], ring[(i + 1) % ring.size()]}];
   }
   std::vector<Flow> flows;
   for (const auto& [ends, count] : uses) {
-    flows.push_back({ends.first, ends.second, static_cast<double>(count) / static_cast<double>(channels), {}});
+    flows.push_back({ends.first, ends.second, static_cast<double>(count) / static_cast<double>(rings.size()), {}});
   }
   return flows;
 }
@@ -100,7 +106,8 @@ Routing::Routing(const Plan& plan, const Placement& placement, const ClusterSpec
         group_of_rank[static_cast<std::size_t>(member)] = static_cast<std::uint32_t>(groups_.size());
       }
       CommunicationGroup group{.size = static_cast<int>(gpus.size()), .members = static_cast<int>(gpus.size())};
-      group.flows = kind.second == Spread::pairs ? pair_flows(gpus) : ring_flows(gpus, cluster.node.gpus);
+      group.flows = kind.second == Spread::pairs ? pair_flows(gpus)
+                                                 : ring_flows(rings_through(gpus, cluster.node.gpus, topology));
       find_links(group.flows, topology, group.step_latency);
       groups_.push_back(std::move(group));
     }

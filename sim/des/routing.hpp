@@ -38,10 +38,14 @@ struct CommunicationGroup {
   BytesPerSec slowest{};  // rate at which a rank sends where its own flows would be too fast; 0: they are not
 };
 
-/// One ring through `gpus`; where they sit on several nodes, equally many on each, one ring per GPU of a node, rotated
-/// so that every one leaves the node by another GPU (and NIC), every second node in reverse so that it is entered by
-/// the same rail. Not modelled: trees, NVLink SHARP, several rings inside a node without a switch.
-std::vector<Flow> ring_flows(std::span<const int> gpus, int gpus_per_node);
+/// Rings through `gpus`, each for an equal part of the bytes. Inside a node: those of the topology. Over several nodes
+/// with equally many on each: one per GPU of a node, rotated so that each leaves the node by another GPU (and NIC),
+/// every second node in reverse so that it is entered on the same rail. Otherwise one, node by node.
+/// Not modelled: trees, NVLink SHARP.
+std::vector<std::vector<int>> rings_through(std::span<const int> gpus, int gpus_per_node, const Topology& topology);
+
+/// Neighbours on the rings; parts that run between the same two GPUs are one flow.
+std::vector<Flow> ring_flows(const std::vector<std::vector<int>>& rings);
 std::vector<Flow> pair_flows(std::span<const int> gpus);
 
 class Routing {

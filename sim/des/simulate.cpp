@@ -55,16 +55,6 @@ struct Cast {
   }
 };
 
-void run(Engine& engine) {
-  try {
-    engine.run();
-  } catch (const InputError&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw RunError(fmt::format("the simulation failed at {}: {}", format(engine.failed_at()), error.what()));
-  }
-}
-
 void require_complete(const std::vector<std::unique_ptr<RankRun>>& ranks, const Collectives& collectives, Seconds now) {
   std::vector<std::string> reasons = collectives.waiting();
   for (const auto& rank : ranks) {
@@ -93,22 +83,24 @@ Trace simulate(const SimulationInput& input) {
   Engine engine(cast.gpus, {links, [&](int from, int to) { return topology.path(from, to); }});
   const Program program(input.plan, input.costs, input.cluster.gpu);
   const Host host(input.options.cuda_graph ? Seconds(0.0) : input.cluster.node.host_launch);
-  Recorder recorder(input.options.record_spans, cast.simulated, topology.links());
+  std::vector<std::string> lines;
+  for (const Program::Line& line : program.lines) lines.push_back(line.name);
+  Recorder recorder(input.options.record_spans, cast.simulated, lines, topology.links());
   Collectives collectives(engine, input.plan, routing, cast.engine_gpu, recorder);
   std::vector<std::unique_ptr<GpuDevice>> devices;
   std::vector<std::unique_ptr<RankRun>> ranks;
   for (std::size_t g = 0; g < cast.simulated.size(); ++g) {
-    devices.push_back(std::make_unique<GpuDevice>(
-        engine, g, input.cluster.gpu, *policy, input.options.fidelity,
-        [&recorder, g](std::uint32_t stream, std::uint32_t task, Seconds start, Seconds end) {
-          recorder.task(g, static_cast<StreamKind>(stream), task, true, start, end);
-        }));
-    for (std::size_t stream = 0; stream < kStreamKinds; ++stream) devices.back()->add_stream();
+    devices.push_back(
+        std::make_unique<GpuDevice>(engine, g, input.cluster.gpu, *policy, input.options.fidelity,
+                                    [&recorder, g](std::uint32_t line, std::uint32_t task, Seconds start, Seconds end) {
+                                      recorder.task(g, line, task, true, start, end);
+                                    }));
+    for (std::size_t line = 0; line < lines.size(); ++line) devices.back()->add_stream();
     ranks.push_back(std::make_unique<RankRun>(Stage{program, routing, host, engine, collectives, recorder},
                                               static_cast<Rank>(g), g, *devices.back()));
   }
   for (const auto& rank : ranks) rank->start();
-  run(engine);
+  engine.run();
   require_complete(ranks, collectives, engine.now());
 
   Trace trace = recorder.take();

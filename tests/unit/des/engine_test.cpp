@@ -6,6 +6,8 @@
 #include <csignal>
 #include <stdexcept>
 
+#include "sim/base/error.hpp"
+
 namespace tessera {
 namespace {
 
@@ -83,19 +85,30 @@ TEST(EngineTest, AfterThisInstantComesAfterItsCompletionsFromCallsAndFromComplet
   EXPECT_NEAR(engine.now().value(), 1e-3, 1e-15);
 }
 
-TEST(EngineTest, ExceptionOfACallBackComesOutOfRun) {
-  Engine engine(kPair, pair_network());
-  engine.compute(0, 1, Seconds(1.0), [] { throw std::runtime_error("from a completion"); });
-  engine.compute(0, 1, Seconds(2.0), [] {});
-  EXPECT_THROW(engine.run(), std::runtime_error);
-  EXPECT_DOUBLE_EQ(engine.failed_at().value(), 1.0);
+std::string failure_of(Engine& engine) {
+  try {
+    engine.run();
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "";
 }
 
-TEST(EngineTest, ExceptionOfATimerComesOutOfRun) {
+TEST(EngineTest, ExceptionOfACompletionIsARunErrorWithItsDate) {
   Engine engine(kPair, pair_network());
-  engine.at(Seconds(1.0), [] { throw std::runtime_error("from a timer"); });
+  bool later = false;
+  engine.compute(0, 1, Seconds(1.0), [] { throw std::runtime_error("a policy lost its head"); });
+  engine.compute(0, 1, Seconds(2.0), [&] { later = true; });
+  EXPECT_EQ(failure_of(engine), "the simulation failed at 1.00 s: a policy lost its head");
+  EXPECT_FALSE(later);
+}
+
+TEST(EngineTest, ExceptionOfATimerIsARunErrorWithItsDate) {
+  Engine engine(kPair, pair_network());
+  engine.at(Seconds(0.25), [] { throw std::out_of_range("no such thing"); });
+  engine.at(Seconds(5.0), [] { throw std::logic_error("never reached"); });
   engine.compute(0, 1, Seconds(2.0), [] {});
-  EXPECT_THROW(engine.run(), std::runtime_error);
+  EXPECT_EQ(failure_of(engine), "the simulation failed at 250 ms: no such thing");
 }
 
 TEST(EngineTest, SecondEngineInAProcessIsRefused) {

@@ -1,0 +1,110 @@
+// Collectives as flows against their closed forms.
+#include "sim/des/collective.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/collectives.hpp"
+#include "tests/unit/des/bench_cluster.hpp"
+
+namespace tessera {
+namespace {
+
+using testing::Combine;
+using testing::Values;
+
+class RingTest : public testing::TestWithParam<std::tuple<CollectiveKind, double, Fold>> {};
+
+// On an NVSwitch every hop is alone on its links: the closed form holds for n = 2..8.
+TEST_P(RingTest, TakesTheClosedForm) {
+  const auto [kind, bytes, fold] = GetParam();
+  for (int n = 2; n <= 8; ++n) {
+    BenchPlan plan(n, 1, small_cluster(8));
+    plan.collective(kind, Dimension::tp, Bytes(bytes));
+    const Trace trace = plan.run_isolated({.fold = fold, .cuda_graph = true});
+    const Seconds expected = ring_time(kind, n, Bytes(bytes), BytesPerSec(450e9), Seconds(0.8e-6));
+    EXPECT_NEAR(trace.makespan / expected, 1.0, 1e-6) << n;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Collectives, RingTest,
+                         Combine(Values(CollectiveKind::all_reduce, CollectiveKind::all_gather,
+                                        CollectiveKind::reduce_scatter, CollectiveKind::all_to_all,
+                                        CollectiveKind::send_recv),
+                                 Values(1e3, 1e6, 1e9), Values(Fold::off, Fold::on)));
+
+// Two nodes of four: four rings, each leaving a node by another NIC, so a NIC carries a quarter of what a rank sends
+// (14/8 of the bytes), at 50 GB/s. NVLink carries three quarters, at 450 GB/s, which is faster.
+TEST(RingsAcrossNodesTest, UseEveryNic) {
+  BenchPlan plan(1, 8, small_cluster(4, 2));
+  plan.collective(CollectiveKind::all_reduce, Dimension::dp, Bytes(1e9));
+  const Trace trace = plan.run(kGraphUnfolded);
+  const double flow = 1e9 * 14 / 8 / 4 / 50e9;
+  EXPECT_GT(trace.makespan.value(), flow);
+  EXPECT_LT(trace.makespan.value(), flow + 14 * 10e-6);  // 14 steps of a few hops each
+  int nics = 0;
+  for (const LinkUse& link : trace.links) {
+    if (link.name.find("/nic") == std::string::npos) continue;
+    ++nics;
+    EXPECT_NEAR(link.carried.value(), 1e9 * 14 / 8 / 4, 1) << link.name;
+  }
+  EXPECT_EQ(nics, 16);  // eight NICs, out and in
+}
+
+// Nodes with unequally many members have one ring, through all of them.
+TEST(RingsAcrossNodesTest, OneRingWhereNodesDiffer) {
+  const Topology topology(small_cluster(4, 2));
+  const std::vector<int> gpus{0, 1, 2, 4};
+  EXPECT_EQ(rings_through(gpus, 4, topology), (std::vector<std::vector<int>>{{0, 1, 2, 4}}));
+}
+
+TEST(RingsAcrossNodesTest, EachEntersAndLeavesOnItsRail) {
+  const Topology topology(small_cluster(4, 2));
+  const std::vector<int> gpus{0, 1, 2, 3, 4, 5, 6, 7};
+  EXPECT_EQ(
+      rings_through(gpus, 4, topology),
+      (std::vector<std::vector<int>>{
+          {0, 1, 2, 3, 7, 6, 5, 4}, {1, 2, 3, 0, 4, 7, 6, 5}, {2, 3, 0, 1, 5, 4, 7, 6}, {3, 0, 1, 2, 6, 5, 4, 7}}));
+}
+
+// Two collectives over the same links at the same time take as long as their bytes together.
+TEST(ContentionTest, CollectivesOfTwoDimensionsShareLinks) {
+  BenchPlan both(2, 2, small_cluster(4));
+  both.collective(CollectiveKind::all_gather, Dimension::tp, Bytes(2e9));
+  both.collective(CollectiveKind::all_gather, Dimension::dp, Bytes(2e9));
+  for (const Fold fold : {Fold::off, Fold::on}) {
+    const Trace trace = both.run_isolated({.fold = fold, .cuda_graph = true});
+    EXPECT_NEAR(trace.makespan.value(), 2e9 / 450e9 + 0.8e-6, 1e-9);
+  }
+}
+
+TEST(MeetingTest, StartsWhenTheLastMemberHasCome) {
+  BenchPlan plan(2, 1, small_cluster(2));
+  const TaskId kernel = plan.kernel(Seconds(30e-6));
+  plan.collective(CollectiveKind::all_reduce, Dimension::tp, Bytes(450e3), {kernel});
+  const Trace trace = plan.run(kGraphUnfolded);
+  EXPECT_NEAR(trace.makespan.value(), 30e-6 + 1e-6 + 2 * 0.8e-6, 1e-12);
+}
+
+// A collective whose second member never comes: nothing happens, and it is named.
+TEST(MeetingTest, AMemberThatNeverComesIsNamed) {
+  Plan plan;
+  plan.spec.tp = 2;
+  plan.names = {"sum of scores"};
+  plan.tasks.emplace_back();
+  plan.tasks[0].work = Collective{CollectiveKind::all_reduce, Dimension::tp, Bytes(8.0)};
+  const ClusterSpec cluster = small_cluster(2);
+  const Topology topology(cluster);
+  const Routing routing(plan, {{0, 1}}, cluster, topology);
+  Recorder recorder(true, {0, 1}, {"communication tp"}, topology.links());
+  Engine engine({{0, 132, BytesPerSec(1e12)}, {1, 132, BytesPerSec(1e12)}},
+                {topology.links(), [&](int from, int to) { return topology.path(from, to); }});
+  Collectives collectives(engine, plan, routing, {0, 1}, recorder);
+  bool done = false;
+  collectives.join(0, 0, [&] { done = true; });
+  engine.run();
+  EXPECT_FALSE(done);
+  EXPECT_EQ(collectives.waiting(), std::vector<std::string>{"all_reduce 'sum of scores' over tp has 1 of 2 ranks"});
+}
+
+}  // namespace
+}  // namespace tessera
