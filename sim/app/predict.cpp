@@ -62,16 +62,15 @@ class Predict final : public Command {
   int run() override {
     if (operator_.empty() == model_.empty())
       throw InputError(Diagnostic{"", 0, 0, "predict: give an operator or --model, one of them"});
-    const auto latency = make_latency_model(latency_model_);
     try {
-      return operator_.empty() ? predict_model(*latency) : predict_operator(*latency);
+      return operator_.empty() ? predict_model() : predict_operator();
     } catch (const InputError& error) {
       rethrow_as_usage(error);
     }
   }
 
  private:
-  int predict_operator(const LatencyModel& latency) {
+  int predict_operator() {
     const CsvTable table = CsvTable::parse("op\n" + operator_ + "\n", "predict");
     std::map<std::string, std::string> cells = dimensions_;
     cells["gpu"] = gpu_;
@@ -84,7 +83,8 @@ class Predict final : public Command {
     const KernelRow row = read_kernel_row(reader, catalogue);
     mistakes.check();
     if (const auto wrong = shape_error(row.kernel)) throw InputError(Diagnostic{"", 0, 0, *wrong});
-    const KernelCost cost = latency.predict(std::span(&row.kernel, 1), *row.gpu, row.context).front();
+    const auto latency = make_latency_model(latency_model_);
+    const KernelCost cost = latency->predict(std::span(&row.kernel, 1), *row.gpu, row.context).front();
     if (json_)
       fmt::print("{}\n", operator_json(row, cost).dump());
     else
@@ -125,10 +125,10 @@ class Predict final : public Command {
                  cost.out_of_range);
   }
 
-  int predict_model(const LatencyModel& latency) {
+  int predict_model() {
     const Scenario scenario = read<Scenario>(as_scenario());
     const RunSpec spec = resolve(scenario, scenario.runs.front());
-    const RunResult result = tessera::run(spec, latency);
+    const RunResult result = tessera::run(spec, *make_latency_model(latency_model_));
     if (json_)
       fmt::print("{}\n", summary_json(result.summary).dump());
     else

@@ -74,6 +74,7 @@ Json summary_json(const Summary& s) {
       {"operators", operators(s)},
       {"busiest_link", s.busiest_link.empty() ? Json() : Json(s.busiest_link)},
       {"busiest_link_ratio", s.busiest_link_ratio},
+      {"hbm_ratio", s.hbm_ratio},
       {"energy", energy(s.energy)},
       {"provenance", to_string(s.provenance)},
       {"extrapolated_ratio", s.extrapolated_ratio},

@@ -95,7 +95,9 @@ Estimate<double> rate(double amount, const Estimate<Seconds>& time) {
   return {amount / time.p90.value(), amount / time.p50.value(), amount / time.p10.value()};
 }
 
-void set_busiest_link(Summary& s, const Trace& trace) {
+void set_busiest_link(Summary& s, const ClusterSpec& cluster, const Trace& trace) {
+  const Bytes most = cluster.gpu.memory_bandwidth * trace.makespan;
+  for (const GpuUse& gpu : trace.gpus) s.hbm_ratio = std::max(s.hbm_ratio, gpu.hbm_carried / most);
   for (const LinkUse& link : trace.links) {
     const double ratio = link.busy / trace.makespan;
     if (ratio <= s.busiest_link_ratio) continue;
@@ -152,7 +154,7 @@ Summary summarize(const SummaryInput& in) {
   s.memory = in.memory;
   s.memory_capacity = in.cluster.gpu.memory;
   s.operators = operator_shares(in);
-  set_busiest_link(s, in.trace);
+  set_busiest_link(s, in.cluster, in.trace);
   s.energy = step_energy(in.plan, in.costs, in.cluster, s.step_time, s.compute);
   set_provenance(s, in.plan, in.costs);
   s.events = in.trace.events;

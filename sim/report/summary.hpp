@@ -45,7 +45,8 @@ struct Summary {
   std::vector<OperatorShare> operators;          // by falling time
   std::string busiest_link;
   double busiest_link_ratio = 0;
-  EnergyParts energy;                               // GPUs and hosts, one step
+  double hbm_ratio = 0;  // bytes from and to device memory over what its bandwidth could carry, busiest GPU
+  EnergyParts energy;    // GPUs and hosts, one step
   Provenance provenance = Provenance::closed_form;  // worst of the kernels that take 1 % of compute or more
   double extrapolated_ratio = 0;                    // of the compute time: outside what the model was fitted on
   std::uint64_t events = 0;

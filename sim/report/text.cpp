@@ -148,6 +148,7 @@ std::string text_report(const Summary& s) {
   out.title(s.busiest_link.empty() ? "Busiest link: none, nothing leaves the GPU"
                                    : fmt::format("Busiest link: {}, carrying {} of what it could", s.busiest_link,
                                                  percent(s.busiest_link_ratio)));
+  out.add("Device memory: {} of its bandwidth on average", percent(s.hbm_ratio));
   out.add("Energy: kernels {}, idle GPUs {}, hosts {}; {} a GPU on average", format(s.energy.kernels),
           format(s.energy.idle_gpus), format(s.energy.hosts),
           format((s.energy.kernels + s.energy.idle_gpus) / s.gpus / s.step_time.p50));

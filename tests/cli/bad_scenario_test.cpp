@@ -60,8 +60,9 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"missing_key", "      sequence: 512\n", "", 5, 7, "missing key 'sequence'"},
         Case{"duplicate_key", "      dtype: bf16\n", "      dtype: bf16\n      dtype: fp16\n", 8, 7,
              "key 'dtype' appears twice"},
-        Case{"wrong_unit", "25 MiB", "25 ms", 12, 37, "unit 'ms' not known here"},
-        Case{"missing_unit", "25 MiB", "25", 12, 37, "25"}, Case{"negative_size", "25 MiB", "-25 MiB", 12, 37, "must"},
+        Case{"wrong_unit", "25 MiB", "25 ms", 12, 38, "unit 'ms' not known here"},
+        Case{"missing_unit", "25 MiB", "25", 12, 38, "expected a size with its unit"},
+        Case{"negative_size", "25 MiB", "-25 MiB", 12, 38, "expected a positive size"},
         Case{"unknown_cluster", "dgx-h100", "dgx-h10", 11, 14, "did you mean 'dgx-h100'?"},
         Case{"unknown_model", "model: gpt2", "model: gtp2", 5, 14, "did you mean 'gpt2'?"},
         Case{"unknown_mode", "training", "trainng", 6, 13, "did you mean 'training'?"},
@@ -96,7 +97,7 @@ TEST(BadScenario, AllMistakesAtOnce) {
   std::string text = with(with(good(), "model: gpt2", "model: gtp2"), "dgx-h100", "dgx-h10");
   const Outcome outcome = run_program("check " + scratch.file("s.yaml", with(text, "25 MiB", "25")));
   EXPECT_EQ(outcome.code, 2);
-  for (const char* position : {"s.yaml:5:14: error", "s.yaml:11:14: error", "s.yaml:12:37: error"})
+  for (const char* position : {"s.yaml:5:14: error", "s.yaml:11:14: error", "s.yaml:12:38: error"})
     EXPECT_THAT(outcome.err, HasSubstr(position));
 }
 

@@ -59,6 +59,12 @@ TEST(Summary, BusiestLink) {
   EXPECT_DOUBLE_EQ(s.busiest_link_ratio, 1.1 / 5.5);
 }
 
+TEST(Summary, DeviceMemoryAgainstItsBandwidth) {
+  TinyRun run;
+  run.trace.gpus[0].hbm_carried = Bytes(55);
+  EXPECT_DOUBLE_EQ(run.summary().hbm_ratio, 55 / (100 * 5.5));
+}
+
 TEST(Summary, NoLinkIsBusyWhereNothingIsSent) {
   TinyRun run;
   run.trace.links.pop_back();

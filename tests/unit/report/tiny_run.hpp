@@ -23,6 +23,7 @@ struct TinyRun {
     cluster.gpu.name = "Tiny";
     cluster.gpu.memory = Bytes(16e9);
     cluster.gpu.power_cap = Watts(50);
+    cluster.gpu.memory_bandwidth = BytesPerSec(100);
     cluster.gpu.peak[static_cast<std::size_t>(Dtype::bf16)] = FlopsPerSec(1000);
     const Kernel matmul{Op::linear, Dtype::bf16, GemmShape{.m = 10, .n = 10, .k = 10}};
     const Kernel copy{Op::memory, Dtype::bf16, MemoryShape{Bytes(8), Bytes(8)}};
