@@ -32,10 +32,11 @@ TEST(HouseRules, EachIsFound) {
   EXPECT_THAT(house_violations({{"models/a.cpp", unfinished}}), ElementsAre("models/a.cpp:1: unfinished business"));
   EXPECT_THAT(
       house_violations(
-          {{"sim/des/a.cpp", "std::shared_ptr<int> p;\n} catch (...) {\n  std::exit(1);\n  std::cerr << 1;\n"}}),
+          {{"sim/des/a.cpp", "std::shared_ptr<int> p;\n} catch (...) {\n  std::exit(1);\n  std::cerr << 1;\n}\n"}}),
       ElementsAre("sim/des/a.cpp:1: shared ownership; use a value or unique_ptr",
-                  "sim/des/a.cpp:2: catches everything, bugs and the engine's own exceptions too",
-                  "sim/des/a.cpp:3: exit; throw RunError or InputError", "sim/des/a.cpp:4: printing below sim/app"));
+                  "sim/des/a.cpp:3: exit; throw RunError or InputError", "sim/des/a.cpp:4: printing below sim/app",
+                  "sim/des/a.cpp:2: catches everything and loses it"));
+  EXPECT_THAT(house_violations({{"sim/des/a.cpp", "} catch (...) {\n  clean();\n  throw;\n}\n"}}), IsEmpty());
   std::string lines;
   for (int i = 0; i < 401; ++i) lines += "x\n";
   EXPECT_THAT(house_violations({{"sim/des/a.cpp", lines}}), ElementsAre("sim/des/a.cpp:401: more than 400 lines"));
