@@ -14,6 +14,8 @@ struct AicGemm {
 };
 constexpr std::array kGemms{
     AicGemm{"bfloat16", "", Dtype::bf16},
+    AicGemm{"fp8", "CutlassFP8ScaledMMLinearKernel", Dtype::fp8},
+    AicGemm{"nvfp4", "FlashInferCuteDslNvFp4LinearKernel", Dtype::nvfp4},
 };
 
 std::optional<Dtype> dtype_of(std::string_view dtype, std::string_view source) {

@@ -17,12 +17,12 @@ constexpr int kAlignment = 4;      // elements: vector loads of 16 bytes in fp32
 /// The family's fitted constants, in the order of its row.
 struct GemmNumbers {
   GemmConstants tiles;
-  double usable_l2, floor, floor_cycles, eager_floor;
+  double usable_l2, floor, floor_cycles, eager_floor, quantise_share, quantise_floor;
 };
 
 GemmNumbers numbers_of(const FamilyWeights& weights) {
   const auto c = [&weights](std::size_t i) { return weights.constants[i].second; };
-  return {{c(0), c(1), c(2), c(3), c(4), c(5)}, c(6), c(7), c(8), c(9)};
+  return {{c(0), c(1), c(2), c(3), c(4), c(5)}, c(6), c(7), c(8), c(9), c(10), c(11)};
 }
 
 /// Share of the traffic that L2 serves because the call was made before.
@@ -54,8 +54,16 @@ float share(double x, double half) {
   return static_cast<float>(x / (x + half));
 }
 
+/// fp8 and fp4 activations come as 16 bits: a kernel before the GEMM reads and rewrites them.
+Seconds quantise_time(const GemmShape& shape, double element, const GemmNumbers& numbers, const Device& device) {
+  if (element >= 2) return Seconds(0);
+  const double values = static_cast<double>(shape.batch * shape.m * shape.k);
+  return Bytes(values * (2 + element)) / (device.hbm * numbers.quantise_share) + Seconds(numbers.quantise_floor);
+}
+
 void fill_inputs(const Kernel& kernel, const GemmShape& shape, const GemmPlan& plan, const Device& device,
-                 KernelAnalysis& out) {
+                 Seconds quantise, KernelAnalysis& out) {
+  const double element = element_size(kernel.dtype).value();
   const double per_sm = static_cast<double>(plan.blocks) / device.spec.sms;
   const double rounds = std::ceil(per_sm);
   const auto work = flops(kernel);
@@ -77,7 +85,9 @@ void fill_inputs(const Kernel& kernel, const GemmShape& shape, const GemmPlan& p
                 static_cast<float>(unaligned),
                 log_of(plan.blocks_per_sm),
                 shape.bias ? 1.0F : 0.0F,
-                log_of(device.fma_per_clock(kernel.dtype))};
+                log_of(device.fma_per_clock(kernel.dtype)),
+                log_of(2 / element),
+                static_cast<float>(quantise / (quantise + plan.time))};
 }
 
 KernelAnalysis analyse(const Kernel& kernel, const Device& device, const PredictContext& context,
@@ -93,12 +103,13 @@ KernelAnalysis analyse(const Kernel& kernel, const Device& device, const Predict
   const GemmPlan plan = choose_gemm(
       shape, {.rate = rate, .unit = unit, .element = element, .hbm_bytes = out.hbm_bytes, .constants = numbers.tiles},
       device);
-  out.base = plan.time;
+  const Seconds quantise = quantise_time(shape, element, numbers, device);
+  out.base = plan.time + quantise;
   out.blocks = plan.blocks;
   out.blocks_per_sm = plan.blocks_per_sm;
   out.footprint = footprint(plan.tile);
   out.executed = plan.executed;
-  fill_inputs(kernel, shape, plan, device, out);
+  fill_inputs(kernel, shape, plan, device, quantise, out);
   return out;
 }
 

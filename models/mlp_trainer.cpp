@@ -18,11 +18,30 @@ namespace {
 using Matrix = Eigen::MatrixXf;
 using Index = Eigen::Index;
 
-Eigen::Map<RowMajorMatrix> weights_of(DenseLayer& layer) {
-  return {layer.weights.data(), layer.outputs, layer.inputs};
+/// Parameters, or their gradient, in memory that Eigen aligns: its square root of a packet and of a scalar differ in
+/// the last bit, so where packets start must not depend on the allocator.
+struct Layer {
+  RowMajorMatrix weights;
+  Eigen::VectorXf bias;
+};
+using Layers = std::vector<Layer>;
+
+Layers layers_of(const Mlp& net) {
+  Layers layers;
+  for (const DenseLayer& layer : net.layers()) layers.push_back({weights_of(layer), bias_of(layer)});
+  return layers;
 }
-Eigen::Map<Eigen::VectorXf> bias_of(DenseLayer& layer) {
-  return {layer.bias.data(), layer.outputs};
+
+std::vector<DenseLayer> dense_layers(const Layers& layers) {
+  std::vector<DenseLayer> dense;
+  for (const Layer& layer : layers) {
+    const RowMajorMatrix& w = layer.weights;
+    dense.push_back({static_cast<int>(w.cols()),
+                     static_cast<int>(w.rows()),
+                     {w.data(), w.data() + w.size()},
+                     {layer.bias.data(), layer.bias.data() + layer.bias.size()}});
+  }
+  return dense;
 }
 
 struct LossPoint {
@@ -45,28 +64,28 @@ LossPoint loss_at(double error, const TrainOptions& options) {
   return {};
 }
 
-std::size_t session_count(const TrainingSet& data) {
-  return data.session.empty() ? 1 : std::size_t{*std::max_element(data.session.begin(), data.session.end())} + 1;
+Index session_count(const TrainingSet& data) {
+  return data.session.empty() ? 1 : Index{*std::max_element(data.session.begin(), data.session.end())} + 1;
 }
 
 /// One mini-batch: the samples by number, their activations, and the gradient they leave.
 class Batch {
  public:
   Batch(const TrainingSet& data, const TrainOptions& options)
-      : data_(data), options_(options), offset_slope_(session_count(data)) {}
+      : data_(data), options_(options), offset_slope_(Eigen::VectorXf::Zero(session_count(data))) {}
 
   /// Mean loss of the samples; the mean gradient goes to `gradient`, that of the offsets to offset_slope().
-  double run(const std::vector<DenseLayer>& layers, const std::vector<float>& offsets,
-             std::span<const std::uint32_t> samples, std::vector<DenseLayer>& gradient) {
+  double run(const Layers& layers, const Eigen::VectorXf& offsets, std::span<const std::uint32_t> samples,
+             Layers& gradient) {
     forward(layers, samples);
     const double loss = output_error(samples, offsets);
     backward(layers, gradient);
     return loss;
   }
-  [[nodiscard]] const std::vector<float>& offset_slope() const { return offset_slope_; }
+  [[nodiscard]] const Eigen::VectorXf& offset_slope() const { return offset_slope_; }
 
  private:
-  void forward(const std::vector<DenseLayer>& layers, std::span<const std::uint32_t> samples) {
+  void forward(const Layers& layers, std::span<const std::uint32_t> samples) {
     const auto columns = static_cast<Index>(samples.size());
     activations_.resize(layers.size() + 1);
     sums_.resize(layers.size());
@@ -76,21 +95,21 @@ class Batch {
       activations_[0].col(c) = Eigen::Map<const Eigen::VectorXf>(x, data_.inputs);
     }
     for (std::size_t i = 0; i < layers.size(); ++i) {
-      sums_[i].noalias() = tessera::weights_of(layers[i]) * activations_[i];
-      sums_[i].colwise() += tessera::bias_of(layers[i]);
+      sums_[i].noalias() = layers[i].weights * activations_[i];
+      sums_[i].colwise() += layers[i].bias;
       activations_[i + 1] = sums_[i];
       if (i + 1 < layers.size()) gelu(activations_[i + 1]);
     }
   }
 
-  double output_error(std::span<const std::uint32_t> samples, const std::vector<float>& offsets) {
+  double output_error(std::span<const std::uint32_t> samples, const Eigen::VectorXf& offsets) {
     error_.resize(1, static_cast<Index>(samples.size()));
-    std::fill(offset_slope_.begin(), offset_slope_.end(), 0.0F);
+    offset_slope_.setZero();
     double total = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
       const std::size_t s = samples[i];
       const double net = activations_.back()(0, static_cast<Index>(i));
-      const std::size_t session = data_.session.empty() ? 0 : data_.session[s];
+      const Index session = data_.session.empty() ? 0 : Index{data_.session[s]};
       const double body = data_.log_base[s] + offsets[session] + bounded(net);
       const double predicted = log_add(body, data_.log_floor[s]);
       const LossPoint loss = loss_at(predicted - data_.log_target[s], options_);
@@ -104,43 +123,35 @@ class Batch {
     return total / static_cast<double>(samples.size());
   }
 
-  void backward(const std::vector<DenseLayer>& layers, std::vector<DenseLayer>& gradient) {
+  void backward(const Layers& layers, Layers& gradient) {
     for (std::size_t i = layers.size(); i-- > 0;) {
-      weights_of(gradient[i]).noalias() = error_ * activations_[i].transpose();
-      bias_of(gradient[i]) = error_.rowwise().sum();
+      gradient[i].weights.noalias() = error_ * activations_[i].transpose();
+      gradient[i].bias = error_.rowwise().sum();
       if (i == 0) break;
-      const Matrix upstream = tessera::weights_of(layers[i]).transpose() * error_;
+      const Matrix upstream = layers[i].weights.transpose() * error_;
       error_ = upstream.cwiseProduct(gelu_slope(sums_[i - 1]));
     }
   }
 
   const TrainingSet& data_;
   const TrainOptions& options_;
-  std::vector<float> offset_slope_;
+  Eigen::VectorXf offset_slope_;
   std::vector<Matrix> activations_, sums_;
   Matrix error_;
 };
 
-std::vector<DenseLayer> blank_layers(int inputs, const std::vector<int>& hidden) {
-  std::vector<DenseLayer> layers;
-  const auto add = [&layers](int in, int out) {
-    layers.push_back({in, out, std::vector<float>(static_cast<std::size_t>(in) * static_cast<std::size_t>(out)),
-                      std::vector<float>(static_cast<std::size_t>(out))});
-  };
+/// He's normal start, but the last layer zero.
+Layers initial_layers(int inputs, const std::vector<int>& hidden, Rng& rng) {
+  Layers layers;
   for (int width : hidden) {
-    add(inputs, width);
+    Layer layer{RowMajorMatrix(width, inputs), Eigen::VectorXf::Zero(width)};
+    const double scale = std::sqrt(2.0 / inputs);
+    for (Index i = 0; i < layer.weights.size(); ++i) layer.weights.data()[i] = static_cast<float>(scale * rng.normal());
+    layers.push_back(std::move(layer));
     inputs = width;
   }
-  add(inputs, 1);
+  layers.push_back({RowMajorMatrix::Zero(1, inputs), Eigen::VectorXf::Zero(1)});
   return layers;
-}
-
-/// He's normal start, but the last layer zero.
-void initialise(std::vector<DenseLayer>& layers, Rng& rng) {
-  for (std::size_t i = 0; i + 1 < layers.size(); ++i) {
-    const double scale = std::sqrt(2.0 / layers[i].inputs);
-    for (float& w : layers[i].weights) w = static_cast<float>(scale * rng.normal());
-  }
 }
 
 double one_cycle(double progress, double peak) {
@@ -152,26 +163,31 @@ double one_cycle(double progress, double peak) {
   return peak * blend(1, kEnd, (progress - kWarmUp) / (1 - kWarmUp));
 }
 
+using Block = Eigen::Map<Eigen::ArrayXf, Eigen::AlignedMax>;
+using ConstBlock = Eigen::Map<const Eigen::ArrayXf, Eigen::AlignedMax>;
+
 /// The optimiser's memory of one block of parameters.
 class AdamW {
  public:
-  AdamW(std::size_t parameters, double decay) : mean_(parameters), square_(parameters), decay_(decay) {}
+  AdamW(Index parameters, double decay)
+      : mean_(Eigen::ArrayXf::Zero(parameters)), square_(Eigen::ArrayXf::Zero(parameters)), decay_(decay) {}
 
-  void step(std::vector<float>& value, const std::vector<float>& gradient, double rate) {
+  template <class Matrix>
+  void step(Matrix& value, const Matrix& gradient, double rate) {
     ++steps_;
     constexpr float kBeta1 = 0.9F, kBeta2 = 0.999F, kEpsilon = 1e-8F;
-    const auto map = [](auto& v) { return Eigen::Map<Eigen::ArrayXf>(v.data(), static_cast<Index>(v.size())); };
-    const Eigen::Map<const Eigen::ArrayXf> g(gradient.data(), static_cast<Index>(gradient.size()));
-    auto m = map(mean_), s = map(square_), w = map(value);
-    m = kBeta1 * m + (1 - kBeta1) * g;
-    s = kBeta2 * s + (1 - kBeta2) * g.square();
+    const ConstBlock g(gradient.data(), gradient.size());
+    Block w(value.data(), value.size());
+    mean_ = kBeta1 * mean_ + (1 - kBeta1) * g;
+    square_ = kBeta2 * square_ + (1 - kBeta2) * g.square();
     const auto correction1 = static_cast<float>(1 / (1 - std::pow(double{kBeta1}, steps_)));
     const auto correction2 = static_cast<float>(1 / (1 - std::pow(double{kBeta2}, steps_)));
     w = w * static_cast<float>(1 - rate * decay_) -
-        static_cast<float>(rate) * (m * correction1) / ((s * correction2).sqrt() + kEpsilon);
+        static_cast<float>(rate) * (mean_ * correction1) / ((square_ * correction2).sqrt() + kEpsilon);
   }
 
-  std::vector<float> mean_, square_;
+ private:
+  Eigen::ArrayXf mean_, square_;
   double decay_;
   int steps_ = 0;
 };
@@ -179,21 +195,21 @@ class AdamW {
 /// Steps all layers and the offsets.
 class Optimiser {
  public:
-  Optimiser(const std::vector<DenseLayer>& layers, std::size_t sessions, double decay) : offsets_(sessions, 0) {
-    for (const DenseLayer& layer : layers) {
+  Optimiser(const Layers& layers, Index sessions, double decay) : offsets_(sessions, 0) {
+    for (const Layer& layer : layers) {
       weights_.emplace_back(layer.weights.size(), decay);
       biases_.emplace_back(layer.bias.size(), 0);
     }
   }
 
-  void step(std::vector<DenseLayer>& layers, const std::vector<DenseLayer>& gradient, double rate) {
+  void step(Layers& layers, const Layers& gradient, double rate) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
       weights_[i].step(layers[i].weights, gradient[i].weights, rate);
       biases_[i].step(layers[i].bias, gradient[i].bias, rate);
     }
   }
 
-  void step(std::vector<float>& offsets, const std::vector<float>& slope, double rate) {
+  void step(Eigen::VectorXf& offsets, const Eigen::VectorXf& slope, double rate) {
     offsets_.step(offsets, slope, rate);
   }
 
@@ -208,7 +224,8 @@ void shuffle(std::vector<std::uint32_t>& order, Rng& rng) {
   }
 }
 
-float median(std::vector<float> values) {
+float median(const Eigen::VectorXf& numbers) {
+  std::vector<float> values(numbers.data(), numbers.data() + numbers.size());
   std::sort(values.begin(), values.end());
   const std::size_t half = values.size() / 2;
   return values.size() % 2 == 1 ? values[half] : (values[half - 1] + values[half]) / 2;
@@ -227,10 +244,9 @@ void check(const TrainingSet& data) {
 Mlp train(const TrainingSet& data, const TrainOptions& options, const EpochCallback& watch) {
   check(data);
   Rng rng(options.seed);
-  std::vector<DenseLayer> layers = blank_layers(data.inputs, options.hidden);
-  initialise(layers, rng);
-  std::vector<DenseLayer> gradient = layers;
-  std::vector<float> offsets(session_count(data));
+  Layers layers = initial_layers(data.inputs, options.hidden, rng);
+  Layers gradient = layers;
+  Eigen::VectorXf offsets = Eigen::VectorXf::Zero(session_count(data));
   Optimiser optimiser(layers, offsets.size(), options.weight_decay);
   Batch batch(data, options);
   std::vector<std::uint32_t> order(data.size());
@@ -253,7 +269,7 @@ Mlp train(const TrainingSet& data, const TrainOptions& options, const EpochCallb
     if (watch) watch(epoch, total / static_cast<double>(data.size()));
   }
   layers.back().bias[0] += median(offsets);
-  return Mlp(std::move(layers));
+  return Mlp(dense_layers(layers));
 }
 
 std::vector<Mlp> train_ensemble(const TrainingSet& data, const TrainOptions& options, int members) {
@@ -271,8 +287,11 @@ double loss_and_gradient(const Mlp& net, const TrainingSet& data, const TrainOpt
   check(data);
   std::vector<std::uint32_t> all(data.size());
   std::iota(all.begin(), all.end(), 0U);
-  gradient = net.layers();
-  return Batch(data, options).run(net.layers(), std::vector<float>(session_count(data)), all, gradient);
+  Layers slopes = layers_of(net);
+  const Eigen::VectorXf no_offsets = Eigen::VectorXf::Zero(session_count(data));
+  const double loss = Batch(data, options).run(layers_of(net), no_offsets, all, slopes);
+  gradient = dense_layers(slopes);
+  return loss;
 }
 
 }  // namespace tessera
