@@ -56,10 +56,13 @@ class Calibrate final : public Command {
     fit(options_);
   }
 
+  /// What this run wrote.
   [[nodiscard]] std::vector<FamilyWeights> fitted() const {
     std::vector<FamilyWeights> all;
     for (const auto& entry : std::filesystem::directory_iterator(options_.out)) {
-      if (entry.path().extension() == ".json") all.push_back(read_weights(entry.path()));
+      const bool asked = options_.families.empty() ||
+                         std::ranges::find(options_.families, entry.path().stem().string()) != options_.families.end();
+      if (asked && entry.path().extension() == ".json") all.push_back(read_weights(entry.path()));
     }
     std::ranges::sort(all, {}, &FamilyWeights::family);
     return all;

@@ -1,0 +1,132 @@
+// validate and calibrate as a user calls them: exit codes, output, messages.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/base/file.hpp"
+#include "sim/config/csv.hpp"
+#include "sim/config/gzip.hpp"
+#include "sim/config/json.hpp"
+#include "tests/cli/program.hpp"
+
+namespace tessera::testing {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::StartsWith;
+
+/// A copy of 64 Mi numbers on a V100 moves 512 MiB at 900 GB/s at best: 0.6 ms. Measured as 1 ms here.
+constexpr const char* kKernels =
+    "gpu,dtype,op,rows,h,timing,note,latency_ms\n"
+    "V100-PCIE-32GB,fp32,relu,65536.0,1024,eager,x,1.0\n"
+    "V100-PCIE-32GB,fp32,tanh,65536,1024,eager,y,1.0\n";
+
+TEST(Validate, PrintsOneLinePerGroupAndOverall) {
+  const Scratch scratch;
+  const Outcome outcome = run_program("validate " + scratch.file("k.csv", kKernels));
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+  EXPECT_THAT(outcome.out, StartsWith("gpu"));
+  EXPECT_THAT(outcome.out, HasSubstr("tanh"));
+  EXPECT_THAT(outcome.out, HasSubstr("overall"));
+}
+
+TEST(Validate, FailAboveDecidesTheExitCode) {
+  const Scratch scratch;
+  const std::string validate = "validate " + scratch.file("k.csv", kKernels);
+  EXPECT_EQ(run_program(validate + " --fail-above 100").code, 0);
+  const Outcome outcome = run_program(validate + " --fail-above 0.001");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("% is above 0.001 %"));
+  const Outcome none = run_program(validate + " --where gpu=T4 --fail-above 100");
+  EXPECT_EQ(none.code, 1);
+  EXPECT_THAT(none.err, HasSubstr("--fail-above: no row was predicted"));
+}
+
+TEST(Validate, ReadsGzipAndSeveralFilesAndPrintsTheContractsJson) {
+  const Scratch scratch;
+  const std::string plain = scratch.file("k.csv", kKernels);
+  const std::string packed = scratch.file("k.csv.gz", gzip(kKernels));
+  const Outcome outcome = run_program("validate " + plain + " " + packed + " --by op --json");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json json = parse_json(outcome.out, "stdout");
+  EXPECT_EQ(json.at("files").items().size(), 2u);
+  EXPECT_EQ(json.at("overall").at("n").integer(), 4);
+  ASSERT_EQ(json.at("groups").items().size(), 2u);
+  EXPECT_EQ(json.at("groups").items()[0].at("by").at("op").text(), "relu");
+  EXPECT_TRUE(json.at("unsupported").items().empty());
+}
+
+TEST(Validate, WritesEveryRow) {
+  const Scratch scratch;
+  const std::string out = (scratch.path() / "rows.csv").string();
+  ASSERT_EQ(run_program("validate " + scratch.file("k.csv", kKernels) + " --out " + out).code, 0);
+  const CsvTable rows = CsvTable::read(out);
+  ASSERT_EQ(rows.rows(), 2u);
+  EXPECT_EQ(rows.cell(1, rows.need("note")), "y");
+  EXPECT_GT(rows.number(0, rows.need("p50_ms")), 8.0 * 65536 * 1024 / 900e9 * 1e3);
+}
+
+TEST(Validate, ModelsRunInTheEventLoop) {
+  const Scratch scratch;
+  const std::string file = scratch.file("m.csv",
+                                        "model,mode,batch,seq,dtype,timing,attention,latency_ms,fw_ms,bw_ms\n"
+                                        "gpt2,train,1,128,fp32,eager,eager,30,10,20\n");
+  const auto predicted = [&](const std::string& measure) {
+    const std::string out = (scratch.path() / "rows.csv").string();
+    const Outcome outcome =
+        run_program("validate " + file + " --gpu V100-PCIE-32GB --measure " + measure + " --out " + out);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const CsvTable rows = CsvTable::read(out);
+    return rows.number(0, rows.need("p50_ms")).value_or(0);
+  };
+  const double whole = predicted("latency_ms"), forward = predicted("fw_ms"), backward = predicted("bw_ms");
+  EXPECT_NEAR(forward + backward, whole, 1e-6 * whole);
+  EXPECT_GT(backward, forward);  // two GEMMs for each of forward's, and the accumulation
+}
+
+TEST(Validate, NamesEveryMistakeWithItsLine) {
+  const Scratch scratch;
+  const std::string file = scratch.file("k.csv",
+                                        "gpu,dtype,op,rows,h,latency_ms\n"
+                                        "T4,fp32,sofmax,8,8,1\n"
+                                        "T44,fp32,add,8,8,1\n");
+  const Outcome outcome = run_program("validate " + file);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("k.csv:2: error: op: unknown operator 'sofmax'; did you mean 'softmax'?"));
+  EXPECT_THAT(outcome.err, HasSubstr("k.csv:3: error: gpu: "));
+}
+
+TEST(Validate, WrongUseIsExitTwo) {
+  const Scratch scratch;
+  const std::string validate = "validate " + scratch.file("k.csv", kKernels);
+  EXPECT_EQ(run_program("validate").code, 2);
+  EXPECT_EQ(run_program("validate nowhere.csv").code, 2);
+  EXPECT_EQ(run_program(validate + " --where gpu").code, 2);
+  EXPECT_EQ(run_program(validate + " --by gpus").code, 2);
+  EXPECT_EQ(run_program(validate + " --measure note").code, 2);
+  EXPECT_EQ(run_program(validate + " --latency-model til").code, 2);
+  const Outcome both = run_program(validate + " --leave-out T4 --weights x");
+  EXPECT_EQ(both.code, 2);
+  EXPECT_THAT(both.err, HasSubstr("fits its own weights; drop --weights"));
+  const Outcome data = run_program(validate + " --leave-out T4 --data " + (scratch.path() / "none").string());
+  EXPECT_EQ(data.code, 2);
+  EXPECT_THAT(data.err, HasSubstr("--leave-out: error: no folder"));
+}
+
+TEST(Calibrate, GuardsTheCommittedWeights) {
+  const Scratch scratch;
+  const Outcome outcome = run_program("calibrate --leave-out T4 --data " + scratch.path().string());
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("would overwrite the committed weights; give --out DIR"));
+}
+
+TEST(Calibrate, NeedsData) {
+  const Scratch scratch;
+  const Outcome outcome = run_program("calibrate --data " + (scratch.path() / "none").string());
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("calibrate: error: no folder"));
+}
+
+}  // namespace
+}  // namespace tessera::testing
