@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/cache.hpp"
+#include "models/stream.hpp"
 
 namespace tessera {
 
@@ -28,8 +29,9 @@ double constant(const FamilyWeights& weights, std::size_t which) {
   return weights.constants[which].second;
 }
 
-Seconds floor_of(const Device& device, const FamilyWeights& weights) {
-  return Seconds(constant(weights, 0)) + constant(weights, 1) / device.spec.boost_clock;
+Seconds floor_of(const Device& device, const PredictContext& context, const FamilyWeights& weights) {
+  const Seconds host = context.timing == Timing::eager ? kEagerCall : Seconds(0);
+  return Seconds(constant(weights, 0)) + constant(weights, 1) / device.spec.boost_clock + host;
 }
 
 float matrix_unit_class(const GpuSpec& gpu) {
@@ -103,7 +105,7 @@ KernelAnalysis analyse_prefill(const Kernel& kernel, const Device& device, const
                           std::ceil(s.kv / kKeyStep) * constant(weights, 3) / clock;
   const Seconds memory = out.hbm_bytes / device.hbm + (traffic(kernel).total() - out.hbm_bytes) / device.l2;
   out.base = max(mean, longest) + memory;
-  out.floor = floor_of(device, weights);
+  out.floor = floor_of(device, context, weights);
 
   const double per_sm = blocks / sms, rounds = std::ceil(per_sm);
   out.inputs = {log_of(memory / out.base),
@@ -142,7 +144,7 @@ KernelAnalysis analyse_decode(const Kernel& kernel, const Device& device, const 
   const Seconds latency = steps * constant(weights, 4) / clock;
   const Seconds reduction(splits > 1 ? constant(weights, 5) : 0);
   out.base = Seconds(std::hypot(memory.value(), on_sm.value())) + latency + reduction;
-  out.floor = floor_of(device, weights);
+  out.floor = floor_of(device, context, weights);
 
   out.inputs = {log_of(out.base / out.floor),
                 log_of(memory / out.base),

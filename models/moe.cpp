@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "models/gemm_tiles.hpp"
+#include "models/stream.hpp"
 
 namespace tessera {
 
@@ -23,7 +24,7 @@ double active_experts(const MoeShape& s) {
 
 }  // namespace
 
-KernelAnalysis analyse_moe(const Kernel& kernel, const Device& device, const PredictContext& /*context*/,
+KernelAnalysis analyse_moe(const Kernel& kernel, const Device& device, const PredictContext& context,
                            const FamilyWeights& weights) {
   const auto& s = std::get<MoeShape>(kernel.shape);
   const bool matrix = device.on_matrix_unit(kernel.dtype);
@@ -37,12 +38,12 @@ KernelAnalysis analyse_moe(const Kernel& kernel, const Device& device, const Pre
                           .m = static_cast<std::int64_t>(rows),
                           .n = static_cast<std::int64_t>(n),
                           .k = static_cast<std::int64_t>(k)};
-    GemmContext context;
-    context.rate = device.sustained_of(kernel.dtype);
-    context.unit = matrix ? device.spec.matrix_unit : MatrixUnit::none;
-    context.element = element;
-    context.hbm_bytes = Bytes(element * (experts * n * k + picks * (n + k)));
-    return choose_gemm(shape, context, device);
+    GemmContext gemm;
+    gemm.rate = device.sustained_of(kernel.dtype);
+    gemm.unit = matrix ? device.spec.matrix_unit : MatrixUnit::none;
+    gemm.element = element;
+    gemm.hbm_bytes = Bytes(element * (experts * n * k + picks * (n + k)));
+    return choose_gemm(shape, gemm, device);
   };
   const GemmPlan first = run(up * inter, hidden), second = run(hidden, inter);
   // Tokens are copied to their experts' rows and summed from them; the activation reads and writes the middle.
@@ -51,7 +52,7 @@ KernelAnalysis analyse_moe(const Kernel& kernel, const Device& device, const Pre
   KernelAnalysis out;
   out.hbm_bytes = traffic(kernel).total() + shuffled;
   out.base = first.time + second.time + shuffled / device.hbm;
-  out.floor = Seconds(weights.constants[0].second);
+  out.floor = Seconds(weights.constants[0].second) + (context.timing == Timing::eager ? kEagerCall : Seconds(0));
   out.blocks = first.blocks + second.blocks;
   out.blocks_per_sm = first.blocks_per_sm;
   out.footprint = footprint(first.tile);

@@ -8,6 +8,9 @@
 
 namespace tessera {
 
+/// Host time before the kernel starts, of a PyTorch call between two events, where a family has no fitted value.
+inline constexpr Seconds kEagerCall(15e-6);
+
 /// Bytes of a kernel by where they come from and go to.
 struct Stream {
   Bytes hbm, l2;
