@@ -2,6 +2,8 @@
 
 #include <iterator>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -27,11 +29,16 @@ std::optional<std::string> smaller_batch(RunSpec spec) {
   return {};
 }
 
+/// True where twice as many GPUs can share every layer.
+bool can_widen(const RunSpec& spec) {
+  const int tp = 2 * spec.parallel.tp;
+  return tp <= kWidestTensorGroup && spec.model.heads % tp == 0 && spec.model.kv_heads % tp == 0;
+}
+
 /// The narrowest wider tensor-parallel group with which it fits.
 std::optional<std::string> wider_tensor_group(RunSpec spec) {
-  while (spec.parallel.tp < kWidestTensorGroup) {
+  while (can_widen(spec)) {
     spec.parallel.tp *= 2;
-    if (spec.model.heads % spec.parallel.tp != 0 || spec.model.kv_heads % spec.parallel.tp != 0) return {};
     if (const Bytes size = need(spec); size <= spec.cluster.gpu.memory)
       return fmt::format("tp {} ({})", spec.parallel.tp, format(size));
   }
@@ -49,6 +56,23 @@ std::optional<std::string> larger_gpu(Bytes total) {
   return fmt::format("a GPU of {} or more, such as {}", format(best->memory), best->name);
 }
 
+/// The widest tensor-parallel group on a larger GPU, where neither alone helps.
+std::optional<std::string> both(RunSpec spec) {
+  while (can_widen(spec)) spec.parallel.tp *= 2;
+  const auto gpu = larger_gpu(need(spec));
+  return gpu ? std::optional(fmt::format("tp {} on {}", spec.parallel.tp, *gpu)) : std::nullopt;
+}
+
+std::vector<std::string> remedies(const RunSpec& spec, Bytes total) {
+  std::vector<std::string> list;
+  for (auto& remedy : {smaller_batch(spec), wider_tensor_group(spec), larger_gpu(total)})
+    if (remedy) list.push_back(*remedy);
+  if (list.empty())
+    if (const auto remedy = both(spec)) list.push_back(*remedy);
+  if (list.empty()) list.emplace_back("nothing tried here: smaller batches, more tensor parallelism, larger GPUs");
+  return list;
+}
+
 }  // namespace
 
 std::string memory_complaint(const RunSpec& spec, const MemoryFootprint& footprint) {
@@ -57,15 +81,7 @@ std::string memory_complaint(const RunSpec& spec, const MemoryFootprint& footpri
                                  spec.cluster.gpu.name, format(total), format(capacity), format(total - capacity));
   for (const MemoryComponent& c : footprint.components)
     fmt::format_to(std::back_inserter(text), "  {:<16}{:>12}   {}\n", c.name, format(c.size), c.formula);
-  text += "What would make it fit:";
-  bool found = false;
-  for (const auto& remedy : {smaller_batch(spec), wider_tensor_group(spec), larger_gpu(total)})
-    if (remedy) {
-      text += "\n  - " + *remedy;
-      found = true;
-    }
-  if (!found) text += " nothing tried here (smaller batches, more tensor parallelism, larger GPUs)";
-  return text;
+  return text + "What would make it fit:\n  - " + fmt::format("{}", fmt::join(remedies(spec, total), "\n  - "));
 }
 
 }  // namespace tessera

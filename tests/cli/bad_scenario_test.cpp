@@ -161,16 +161,24 @@ TEST(Set, ChangesAKeyWithTheSameChecks) {
 
 TEST(Memory, WhatDoesNotFitIsExitOneWithTheTable) {
   const Scratch scratch;
-  std::string text = with(good(), "model: gpt2", "model: llama-2-70b");
+  const std::string text = with(good(), "model: gpt2", "model: llama-2-13b");
   const std::string path = scratch.file("s.yaml", text);
   const Outcome outcome = run_program("simulate " + path);
   EXPECT_EQ(outcome.code, 1);
   EXPECT_EQ(outcome.out, "");
-  for (const char* expected : {"llama-2-70b does not fit on H100-SXM-80GB", "too much", "weights", "gradients",
-                               "optimizer", "activations", "What would make it fit", "tp "})
+  for (const char* expected : {"llama-2-13b does not fit on H100-SXM-80GB", "too much", "weights", "gradients",
+                               "optimizer", "activations", "What would make it fit", "  - tp 4 (", "  - a GPU of "})
     EXPECT_THAT(outcome.err, HasSubstr(expected));
   EXPECT_EQ(run_program("check " + path).code, 0);  // the scenario itself is right
   EXPECT_THAT(run_program("check " + path).out, HasSubstr("does not fit"));
+}
+
+TEST(Memory, NamesTheCombinationWhereNothingAloneHelps) {
+  const Scratch scratch;  // 8 kv heads allow tp 8 at most
+  const std::string text = with(good(), "model: gpt2", "model: llama-2-70b");
+  const Outcome outcome = run_program("simulate " + scratch.file("s.yaml", text));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("  - tp 8 on a GPU of "));
 }
 
 }  // namespace
