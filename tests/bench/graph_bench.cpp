@@ -10,7 +10,7 @@ namespace {
 BuildOptions training() {
   return {.mode = Mode::training,
           .batch = 1,
-          .sequence = 4096,
+          .sequence = 2048,
           .dtype = Dtype::bf16,
           .attention = AttentionKind::flash,
           .optimizer = OptimizerKind::adam,
