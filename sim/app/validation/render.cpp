@@ -1,6 +1,7 @@
 #include "sim/app/validation/render.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <vector>
 
 #include <fmt/format.h>
@@ -45,6 +46,11 @@ void append(std::vector<std::string>& line, std::vector<std::string> more) {
   line.insert(line.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
 
+/// An unbounded error bar has no width that JSON could hold.
+Json finite(double value) {
+  return std::isfinite(value) ? Json(value) : Json();
+}
+
 void put(Json& json, const Metrics& m) {
   json["n"] = m.n;
   json["mape"] = m.mape;
@@ -52,8 +58,8 @@ void put(Json& json, const Metrics& m) {
   json["p90_ape"] = m.p90_ape;
   json["bias"] = m.bias;
   json["coverage"] = m.coverage;
-  json["band_width"] = m.band_width;
-  json["pinball"] = m.pinball;
+  json["band_width"] = finite(m.band_width);
+  json["pinball"] = finite(m.pinball);
 }
 
 /// Columns of all files, each once, in order of first appearance.

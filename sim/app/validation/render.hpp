@@ -12,7 +12,7 @@ namespace tessera {
 std::string text_table(const ValidationReport& report);
 
 /// {"files", "groups": [{"by", "n", "mape", ...}], "overall", "unsupported": [{"reason", "n"}]}. Errors, bias and
-/// coverage in percent, band width as a ratio p90 / p10.
+/// coverage in percent, band width as a ratio p90 / p10; null where a band is unbounded.
 Json to_json(const ValidationReport& report);
 
 /// Every chosen row with its own columns (of all files, each once), then measured_ms, p10_ms, p50_ms, p90_ms,

@@ -126,6 +126,15 @@ TEST_F(Validation, JsonHasTheContractsFields) {
   EXPECT_EQ(read.at("unsupported").items()[0].at("n").integer(), 1);
 }
 
+TEST_F(Validation, AnUnboundedBandIsNullInJson) {
+  ValidationReport report;
+  report.overall = {.n = 1, .mape = 5.0, .band_width = INFINITY, .pinball = INFINITY};
+  const Json read = parse_json(to_json(report).dump(), "out");
+  EXPECT_TRUE(read.at("overall").at("band_width").is_null());
+  EXPECT_TRUE(read.at("overall").at("pinball").is_null());
+  EXPECT_EQ(read.at("overall").at("mape").number(), 5.0);
+}
+
 TEST_F(Validation, RowsCarryTheirOwnColumnsThrough) {
   const ValidationReport report = validate({.files = {file("k.csv", kKernels)}}, Fixed());
   const CsvTable rows = CsvTable::parse(rows_csv(report), "rows.csv");
