@@ -17,15 +17,39 @@
 namespace tessera {
 namespace {
 
+struct Dimension {
+  const char *column, *what;
+};
 /// Dimensions of operators, by the columns of a file of measurements; `--q-len` sets q_len.
-constexpr std::array kDimensions{"m",        "n",      "k",      "b",     "rows",  "h",      "c_in",  "c_out",
-                                 "ksize",    "hw",     "stride", "pad",   "q_len", "kv_len", "heads", "kv_heads",
-                                 "head_dim", "tokens", "hidden", "inter", "topk",  "experts"};
+constexpr std::array kDimensions{
+    Dimension{"m", "gemm, linear, bmm: rows of C[m,n] = A[m,k] B[k,n]"},
+    Dimension{"n", "gemm, linear, bmm: columns of C"},
+    Dimension{"k", "gemm, linear, bmm: what is summed over"},
+    Dimension{"b", "bmm: matrices; conv2d: images"},
+    Dimension{"rows", "elementwise, softmax, norms, embedding: rows"},
+    Dimension{"h", "elementwise, softmax, norms, embedding: elements of a row"},
+    Dimension{"q-len", "attention: new tokens per sample"},
+    Dimension{"kv-len", "attention: tokens attended to"},
+    Dimension{"heads", "attention: query heads"},
+    Dimension{"kv-heads", "attention: key and value heads"},
+    Dimension{"head-dim", "attention: elements of a head"},
+    Dimension{"tokens", "moe: tokens"},
+    Dimension{"hidden", "moe: width of the model"},
+    Dimension{"inter", "moe: width of an expert"},
+    Dimension{"topk", "moe: experts per token"},
+    Dimension{"experts", "moe: experts"},
+    Dimension{"c-in", "conv2d: channels in"},
+    Dimension{"c-out", "conv2d: channels out"},
+    Dimension{"ksize", "conv2d: kernel, squared"},
+    Dimension{"hw", "conv2d: image, squared"},
+    Dimension{"stride", "conv2d: stride"},
+    Dimension{"pad", "conv2d: padding"},
+};
 
-std::string flag_of(std::string name) {
-  for (char& c : name)
-    if (c == '_') c = '-';
-  return "--" + name;
+std::string column_of(std::string flag) {
+  for (char& c : flag)
+    if (c == '-') c = '_';
+  return flag;
 }
 
 /// Mistakes without a position: there is no file.
@@ -44,14 +68,17 @@ class Predict final : public Command {
     app.add_option("--dtype", dtype_, "fp32, tf32, fp16, bf16, fp8, int8, nvfp4")->capture_default_str();
     app.add_option("--latency-model", latency_model_, "`tessera list latency-models`")->capture_default_str();
     app.add_flag("--json", json_, "print as JSON");
-    for (const char* name : kDimensions)
-      app.add_option(flag_of(name), dimensions_[name], "of the operator")->group("Dimensions of an operator");
+    const std::string operator_group = "Dimensions of an operator";
+    for (const auto& [name, what] : kDimensions)
+      app.add_option(fmt::format("--{}", name), dimensions_[column_of(name)], what)
+          ->type_name("N")
+          ->group(operator_group);
     app.add_option("--timing", timing_, "graph: device time alone; eager: with a launch between two events")
-        ->group("Dimensions of an operator");
+        ->group(operator_group);
     const std::string model_group = "A model instead of an operator";
     app.add_option("--model", model_, "built-in name or config.json")->group(model_group);
     app.add_option("--mode", mode_, "inference or training")->capture_default_str()->group(model_group);
-    app.add_option("--batch", batch_, "samples (also a dimension of attention)")->group(model_group);
+    app.add_option("--batch", batch_, "samples (of attention too)")->group(model_group);
     app.add_option("--seq", sequence_, "tokens per sample")->group(model_group);
     app.add_option("--attention", attention_, "eager or flash")->group(model_group);
     app.add_option("--optimizer", optimizer_, "none or adam")->group(model_group);

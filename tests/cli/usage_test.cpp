@@ -67,6 +67,15 @@ TEST(Predict, AnOperator) {
   EXPECT_GT(json.at("time_s").at("p50").number(), json.at("flops").number() / peak);
 }
 
+TEST(Predict, AGpuOfOnesOwnFromItsDataSheet) {
+  const Scratch scratch;
+  const std::string sheet = scratch.file("mine.yaml", read_file("platforms/gpus/H100-SXM-80GB.yaml"));
+  const std::string gemm = " gemm --m 4096 --n 4096 --k 4096 --json";
+  const Json mine = parse_json(run_program("predict --gpu " + sheet + gemm).out, "mine");
+  const Json known = parse_json(run_program("predict --gpu H100-SXM-80GB" + gemm).out, "known");
+  EXPECT_EQ(mine.at("time_s").at("p50").number(), known.at("time_s").at("p50").number());
+}
+
 TEST(Predict, SaysWhatIsWrong) {
   const Outcome dims = run_program("predict --gpu H100-SXM-80GB gemm --m 4096");
   EXPECT_EQ(dims.code, 2);
