@@ -74,7 +74,8 @@ KernelAnalysis analyse_conv(const Kernel& kernel, const Device& device, const Pr
   best.time = best.gemm.time;
   const Seconds plain = best.time;
   Seconds other = plain;
-  if (!matrix && s.kernel == 3 && s.stride == 1 && kernel.op != Op::conv2d_wgrad) {
+  const bool suits_winograd = !matrix && s.kernel == 3 && s.stride == 1 && kernel.op != Op::conv2d_wgrad;
+  if (suits_winograd) {
     const Way way = winograd(kernel, s, direct, device, context);
     other = way.time;
     if (way.time < best.time) best = way;
@@ -82,6 +83,7 @@ KernelAnalysis analyse_conv(const Kernel& kernel, const Device& device, const Pr
 
   KernelAnalysis out;
   out.base = best.time;
+  out.corrected = suits_winograd;  // all that was measured
   out.floor = Seconds(weights.constants[0].second);
   if (context.timing == Timing::eager) out.floor += Seconds(weights.constants[1].second);
   out.blocks = best.gemm.blocks;

@@ -90,9 +90,9 @@ KernelCost finish(const KernelAnalysis& analysis, double net, double out_of_rang
   cost.energy = device.idle * cost.time.p50 + device.energy_per_byte * analysis.hbm_bytes +
                 device.energy_per_flop[static_cast<std::size_t>(dtype)] * analysis.executed;
   cost.out_of_range = out_of_range;
-  cost.provenance = weights.left_out.empty() ? Provenance::closed_form
-                    : out_of_range > 0       ? Provenance::extrapolated
-                                             : Provenance::fitted;
+  cost.provenance = weights.left_out.empty() || !analysis.corrected ? Provenance::closed_form
+                    : out_of_range > 0                              ? Provenance::extrapolated
+                                                                    : Provenance::fitted;
   return cost;
 }
 

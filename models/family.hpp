@@ -25,6 +25,7 @@ struct KernelAnalysis {
   BlockFootprint footprint;
   Flops executed;                          // padding included
   Bytes hbm_bytes;                         // L2 hits left out
+  bool corrected = true;                   // false: the nets know no such shape, the closed form stands alone
   std::array<float, kMaxInputs> inputs{};  // ratios, or logs of sizes; never an absolute number of the device
 };
 

@@ -56,7 +56,9 @@ class TileModel final : public LatencyModel {
     std::vector<float> net(members.size()), outside(members.size());
     weights_[f].evaluate(raw, net, outside);
     for (std::size_t i = 0; i < members.size(); ++i) {
-      costs[members[i]] = finish(analyses[i], net[i], outside[i], weights_[f], device, kernels[members[i]].dtype);
+      const bool corrected = analyses[i].corrected;
+      costs[members[i]] = finish(analyses[i], corrected ? net[i] : 0, corrected ? outside[i] : 0, weights_[f], device,
+                                 kernels[members[i]].dtype);
     }
   }
 
