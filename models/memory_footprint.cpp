@@ -41,9 +41,10 @@ class Footprint {
       inference();
     }
     const int communicators = (spec_.tp > 1 ? 1 : 0) + (spec_.dp > 1 ? 1 : 0);
-    add("context", (kContext + communicators * kCommunicator).value(),
-        fmt::format("CUDA context and libraries {} + {} NCCL communicators x {}", format(kContext), communicators,
-                    format(kCommunicator)));
+    std::string formula = fmt::format("CUDA context and libraries {}", format(kContext));
+    if (communicators > 0)
+      formula += fmt::format(" + NCCL communicators {} x {}", communicators, format(kCommunicator));
+    add("context", (kContext + communicators * kCommunicator).value(), std::move(formula));
     return std::move(result_);
   }
 

@@ -139,11 +139,11 @@ void flash_attention(GraphBuilder& b, std::int64_t q_len, std::int64_t kv_len, b
                              .kv_heads = c.kv_heads,
                              .head_dim = c.head_dim,
                              .causal = causal};
-  const auto step = [&](Op op) {
-    return Step{.name = "attention", .kernel = {op, b.options.dtype, shape}, .split = Split::heads};
+  const auto step = [&](std::string_view name, Op op) {
+    return Step{.name = std::string(name), .kernel = {op, b.options.dtype, shape}, .split = Split::heads};
   };
-  b.forward(step(Op::attention_prefill));
-  b.backward({step(Op::attention_backward)});
+  b.forward(step("attention", Op::attention_prefill));
+  b.backward({step("attention gradient", Op::attention_backward)});
 }
 
 namespace {
