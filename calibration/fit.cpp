@@ -210,7 +210,9 @@ std::vector<LeftOut> errors_on(const FamilyWeights& weights, const Recipe& recip
   return rows;
 }
 
-void fit(const FitOptions& options) {
+void fit(const FitOptions& given) {
+  FitOptions options = given;
+  if (!options.progress) options.progress = [](std::string_view) {};
   for (const Recipe& recipe : chosen(options)) {
     const Family& family = row_of(recipe);
     options.progress(fmt::format("{}: reading {}", family.name, recipe.source));

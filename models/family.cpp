@@ -11,6 +11,7 @@ namespace {
 
 // Fraction by which an error bar widens per width of the fitted range outside it.
 constexpr double kWidening = 1.0;
+constexpr double kWidest = 4.0;  // far outside, a wider bar says nothing more
 
 FamilyId gemm_family(const Kernel& kernel, const Device& device) {
   return device.on_matrix_unit(kernel.dtype) ? FamilyId::gemm_matrix : FamilyId::gemm_simt;
@@ -19,7 +20,7 @@ FamilyId gemm_family(const Kernel& kernel, const Device& device) {
 Estimate<Seconds> with_bar(double log_p50, double log_floor, double out_of_range, const FamilyWeights& weights) {
   const bool small = log_p50 < log_floor + std::log(kSmallRatio);
   const Residuals& residuals = small ? weights.small : weights.large;
-  const double widen = 1 + kWidening * out_of_range;
+  const double widen = std::min(1 + kWidening * out_of_range, kWidest);
   return {Seconds(std::exp(log_p50 + widen * std::min(residuals.p10, 0.0))), Seconds(std::exp(log_p50)),
           Seconds(std::exp(log_p50 + widen * std::max(residuals.p90, 0.0)))};
 }

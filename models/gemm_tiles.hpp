@@ -53,7 +53,7 @@ struct GemmContext {
   MatrixUnit unit = MatrixUnit::none;
   double element = 4;  // bytes
   Bytes hbm_bytes;     // L2 hits left out
-  GemmConstants constants;
+  GemmConstants constants{};
 };
 
 /// The closed-form time of one candidate.

@@ -16,10 +16,10 @@ enum class Loss : std::uint8_t { l1, huber, pinball };
 /// nothing about shapes, and with few devices it would be memorised. They sum to zero.
 struct TrainingSet {
   int inputs = 0;
-  std::vector<float> x;  // standardised, sample after sample
-  std::vector<float> log_base, log_floor, log_target;
-  std::vector<float> weight;           // empty: all 1
-  std::vector<std::uint16_t> session;  // 0, 1, ... per sample; empty: no offsets
+  std::vector<float> x{};  // standardised, sample after sample
+  std::vector<float> log_base{}, log_floor{}, log_target{};
+  std::vector<float> weight{};           // empty: all 1
+  std::vector<std::uint16_t> session{};  // 0, 1, ... per sample; empty: no offsets
   [[nodiscard]] std::size_t size() const { return log_target.size(); }
 };
 

@@ -127,7 +127,8 @@ void FamilyWeights::evaluate(std::span<const float> raw, std::span<float> net, s
     for (std::size_t j = 0; j < width; ++j) {
       const double x = raw[i * width + j];
       const double excess = std::max({inputs[j].low - x, x - inputs[j].high, 0.0});
-      worst = std::max(worst, static_cast<float>(excess / std::max(inputs[j].high - inputs[j].low, 1e-6)));
+      worst =
+          std::max(worst, static_cast<float>(excess / std::max(inputs[j].high - inputs[j].low, inputs[j].deviation)));
     }
     out_of_range[i] = worst;
   }

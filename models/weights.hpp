@@ -47,7 +47,8 @@ struct FamilyWeights {
   /// NaN-free constant by name; throws RunError when the file lacks it.
   [[nodiscard]] double constant(std::string_view name) const;
   /// `raw`: inputs of sample after sample. Mean net output per sample (0 without nets), and how far outside the fitted
-  /// range the worst input is, in widths of that range. Inputs are held at the edge of the range.
+  /// range the worst input is, in widths of that range (at least a deviation). Inputs are held at the edge of the
+  /// range.
   void evaluate(std::span<const float> raw, std::span<float> net, std::span<float> out_of_range) const;
 };
 

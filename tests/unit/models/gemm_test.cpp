@@ -1,0 +1,166 @@
+// Prices of matrix multiplications: what must hold on every GPU and for every shape.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "models/device.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+#include "tests/unit/models/price.hpp"
+
+namespace tessera {
+namespace {
+
+Kernel gemm(Dtype dtype, std::int64_t m, std::int64_t n, std::int64_t k, std::int64_t batch = 1) {
+  const Op op = batch > 1 ? Op::bmm : Op::gemm;
+  return {op, dtype, GemmShape{.batch = batch, .m = m, .n = n, .k = k, .layout = GemmLayout::nn}};
+}
+
+std::int64_t log_uniform(Rng& rng, double top) {
+  return static_cast<std::int64_t>(std::exp(rng.uniform() * std::log(top)));
+}
+
+std::vector<Kernel> random_gemms(Dtype dtype, std::size_t count, std::uint64_t seed) {
+  Rng rng(seed);
+  std::vector<Kernel> kernels;
+  while (kernels.size() < count) {
+    kernels.push_back(gemm(dtype, log_uniform(rng, 2e5), log_uniform(rng, 2e5), log_uniform(rng, 2e5),
+                           rng.below(3) == 0 ? log_uniform(rng, 1000) : 1));
+  }
+  return kernels;
+}
+
+TEST(Gemm, EveryPriceIsPositiveAndItsBarInOrder) {
+  const auto model = make_latency_model("tile");
+  for (const std::string& name : known_gpus()) {
+    const GpuSpec gpu = find_gpu(name);
+    for (Dtype dtype : kDtypes) {
+      if (gpu.peak_of(dtype).value() <= 0) continue;
+      for (const Timing timing : {Timing::graph, Timing::eager}) {
+        for (const KernelCost& cost :
+             model->predict(random_gemms(dtype, 40, 1), gpu, {.timing = timing, .residency = Residency::warm})) {
+          ASSERT_TRUE(std::isfinite(cost.time.p90.value())) << name;
+          EXPECT_GT(cost.time.p10.value(), 0) << name;
+          EXPECT_LE(cost.time.p10, cost.time.p50);
+          EXPECT_LE(cost.time.p50, cost.time.p90);
+          EXPECT_GT(cost.energy.value(), 0);
+          EXPECT_GE(cost.hbm_bytes.value(), 0);
+          const std::int64_t at_once = std::int64_t{gpu.sms} * cost.blocks_per_sm;
+          EXPECT_EQ(cost.waves, (cost.blocks + at_once - 1) / at_once);
+        }
+      }
+    }
+  }
+}
+
+TEST(Gemm, AnAnswerDoesNotDependOnTheOthersAsked) {
+  const std::vector<Kernel> kernels = random_gemms(Dtype::bf16, 40, 2);
+  const auto together = make_latency_model("tile")->predict(kernels, find_gpu("H200-SXM-141GB"), kInModel);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    EXPECT_EQ(price(kernels[i], "H200-SXM-141GB").time.p50, together[i].time.p50);
+  }
+}
+
+class Doubling : public testing::TestWithParam<const char*> {};
+
+/// Twice the work of a large GEMM takes about twice as long, whichever side grows.
+TEST_P(Doubling, ALargeGemmScalesWithItsWork) {
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+    const GpuSpec gpu = find_gpu(GetParam());
+    if (gpu.peak_of(dtype).value() <= 0) continue;
+    for (const std::int64_t size : {4096, 6144, 8192}) {
+      const Seconds one = price(gemm(dtype, size, size, size), gpu).time.p50;
+      for (const Kernel& twice :
+           {gemm(dtype, 2 * size, size, size), gemm(dtype, size, 2 * size, size), gemm(dtype, size, size, 2 * size)}) {
+        const double ratio = price(twice, gpu).time.p50 / one;
+        EXPECT_GT(ratio, 1.6) << size << " " << describe_kernel(twice);
+        EXPECT_LT(ratio, 2.6) << size << " " << describe_kernel(twice);
+      }
+    }
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Gpus, Doubling,
+                         testing::Values("P100-PCIE-16GB", "V100-SXM2-32GB", "T4", "A100-SXM-80GB", "A30", "L4", "L40S",
+                                         "RTX-4090", "H100-SXM-80GB", "H20", "B200-SXM-180GB", "MI300X"));
+
+/// All rates of a GPU twice as high: a large GEMM takes half as long (fixed latencies aside), as its inputs are ratios.
+TEST(Gemm, TimeScalesWithTheDevice) {
+  GpuSpec gpu = find_gpu("A100-SXM-80GB"), twice = gpu;
+  twice.boost_clock = gpu.boost_clock * 2;
+  twice.base_clock = gpu.base_clock * 2;
+  for (FlopsPerSec& peak : twice.peak) peak *= 2;
+  twice.fp32_vector_peak *= 2;
+  twice.memory_bandwidth *= 2;
+  twice.power_cap *= 2;
+  for (const Dtype dtype : {Dtype::fp32, Dtype::bf16}) {
+    const Kernel kernel = gemm(dtype, 8192, 8192, 8192);
+    EXPECT_NEAR(price(kernel, twice).time.p50 / price(kernel, gpu).time.p50, 0.5, 0.01) << to_string(dtype);
+  }
+}
+
+TEST(Gemm, WhatStaysInL2IsNotReadFromMemory) {
+  const Kernel small = gemm(Dtype::bf16, 16, 2048, 2048);
+  const KernelCost cold = price(small, "H100-SXM-80GB"), warm = price(small, "H100-SXM-80GB", kRepeated);
+  EXPECT_DOUBLE_EQ(cold.hbm_bytes.value(), traffic(small).total().value());
+  EXPECT_LT(warm.hbm_bytes, cold.hbm_bytes * 0.1);
+  EXPECT_LE(warm.time.p50, cold.time.p50);
+  const Kernel large = gemm(Dtype::bf16, 16, 65536, 16384);  // 2 GB of weights
+  EXPECT_NEAR(price(large, "H100-SXM-80GB", kRepeated).hbm_bytes / traffic(large).total(), 1, 0.01);
+}
+
+TEST(Gemm, EagerTimingAddsTheEventFloor) {
+  const Kernel tiny = gemm(Dtype::fp32, 32, 32, 32);
+  const PredictContext eager{Timing::eager, Residency::warm};
+  const Seconds added = price(tiny, "T4", eager).time.p50 - price(tiny, "T4", kRepeated).time.p50;
+  EXPECT_GT(added, 20.0_us);  // NeuSight's smallest rows: 24-45 us and more
+  EXPECT_LT(added, 60.0_us);
+}
+
+TEST(Gemm, AnUnsupportedDtypeNamesBoth) {
+  try {
+    price(gemm(Dtype::fp8, 128, 128, 128), "A100-SXM-80GB");
+    FAIL();
+  } catch (const RunError& e) {
+    EXPECT_NE(std::string(e.what()).find("A100-SXM-80GB does not support fp8"), std::string::npos) << e.what();
+  }
+}
+
+TEST(Gemm, AWrongShapeIsRefused) {
+  EXPECT_THROW(price(gemm(Dtype::bf16, 0, 128, 128), "A100-SXM-80GB"), RunError);
+}
+
+TEST(Gemm, OutsideTheFittedRangeTheBarWidens) {
+  const KernelCost inside = price(gemm(Dtype::bf16, 4096, 4096, 4096), "H100-SXM-80GB");
+  EXPECT_EQ(inside.provenance, Provenance::fitted);
+  EXPECT_EQ(inside.out_of_range, 0);
+  const KernelCost outside = price(gemm(Dtype::bf16, 4096, 4096, 4096, 512), "H100-SXM-80GB");  // no batches in the fit
+  EXPECT_EQ(outside.provenance, Provenance::extrapolated);
+  EXPECT_GT(outside.time.p90 / outside.time.p10, inside.time.p90 / inside.time.p10);
+}
+
+TEST(LatencyModels, AreListedAndMadeByName) {
+  for (const LatencyModelEntry& entry : latency_models()) EXPECT_NE(make_latency_model(entry.name), nullptr);
+  try {
+    make_latency_model("tiles");
+    FAIL();
+  } catch (const InputError& e) {
+    EXPECT_EQ(e.diagnostics().front().message,
+              "unknown latency model 'tiles'; did you mean 'tile'?; there are: roofline, tile");
+  }
+}
+
+TEST(Roofline, IsWorkOrBytesOverTheSustainedRate) {
+  const auto model = make_latency_model("roofline");
+  const GpuSpec gpu = find_gpu("A100-PCIE-80GB");
+  const Device device = derive_device(gpu);
+  const std::vector<Kernel> kernels{gemm(Dtype::bf16, 8192, 8192, 8192), gemm(Dtype::bf16, 1, 8192, 8192)};
+  const auto costs = model->predict(kernels, gpu, kInModel);
+  const Seconds work = flops(kernels[0]) / device.sustained_of(Dtype::bf16);
+  const Seconds bytes = traffic(kernels[1]).total() / device.hbm;
+  EXPECT_DOUBLE_EQ(costs[0].time.p50.value(), (work + device.launch_floor).value());
+  EXPECT_DOUBLE_EQ(costs[1].time.p50.value(), (bytes + device.launch_floor).value());
+  EXPECT_EQ(costs[0].provenance, Provenance::closed_form);
+}
+
+}  // namespace
+}  // namespace tessera

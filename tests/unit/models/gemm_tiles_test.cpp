@@ -1,0 +1,89 @@
+// Tiles, blocks and waves of matrix multiplications by formula.
+#include "models/gemm_tiles.hpp"
+
+#include <gtest/gtest.h>
+
+#include "models/family.hpp"
+
+namespace tessera {
+namespace {
+
+const Device& h100() {
+  static const Device kDevice = derive_device(find_gpu("H100-SXM-80GB"));
+  return kDevice;
+}
+
+GemmContext context(MatrixUnit unit = MatrixUnit::wgmma) {
+  return {.rate = h100().sustained_of(Dtype::bf16), .unit = unit, .element = 2, .hbm_bytes = Bytes(1e6)};
+}
+
+TEST(GemmTiles, BlocksArePaddedTilesTimesBatchTimesSlices) {
+  const GemmShape shape{.batch = 3, .m = 1000, .n = 200, .k = 4096};
+  const GemmPlan plan = plan_gemm(shape, {.m = 128, .n = 64}, 4, context(), h100());
+  EXPECT_EQ(plan.tiles_m, 8);  // ceil(1000 / 128)
+  EXPECT_EQ(plan.tiles_n, 4);  // ceil(200 / 64)
+  EXPECT_EQ(plan.blocks, 3 * 8 * 4 * 4);
+  EXPECT_DOUBLE_EQ(plan.executed.value(), 3.0 * 2 * (8 * 128) * (4 * 64) * 4096);
+}
+
+TEST(GemmTiles, TheBusiestSmDecides) {
+  // One tile column: as many tiles as m / 128. 132 SMs: 132 tiles take one round, 133 take two.
+  GemmContext c = context();
+  c.hbm_bytes = Bytes(1);
+  c.constants.l2_share = 1e6;  // compute alone
+  const auto compute = [&](std::int64_t tiles) {
+    return plan_gemm({.m = 128 * tiles, .n = 128, .k = 4096}, {.m = 128, .n = 128}, 1, c, h100()).compute;
+  };
+  EXPECT_EQ(compute(1), compute(132));
+  EXPECT_DOUBLE_EQ(compute(133) / compute(132), 2);
+  EXPECT_DOUBLE_EQ(compute(10 * 132) / compute(132), 10);
+}
+
+TEST(GemmTiles, SplitKFillsAnEmptyGpuAndPaysForItsReduction) {
+  const GemmShape shape{.m = 128, .n = 128, .k = 65536};
+  const GemmTile tile{.m = 128, .n = 128};
+  const GemmPlan whole = plan_gemm(shape, tile, 1, context(), h100());
+  const GemmPlan split = plan_gemm(shape, tile, 16, context(), h100());
+  EXPECT_LT(split.compute, whole.compute);
+  EXPECT_EQ(whole.reduction.value(), 0);
+  EXPECT_GT(split.reduction.value(), 0);
+  EXPECT_GT(choose_gemm(shape, context(), h100()).split_k, 1);
+}
+
+TEST(GemmTiles, TheChoiceIsTheFastestCandidate) {
+  const GemmShape shape{.m = 777, .n = 3000, .k = 1234};
+  const GemmPlan chosen = choose_gemm(shape, context(), h100());
+  for (const GemmTile& tile : gemm_tiles(MatrixUnit::wgmma, h100().spec, false)) {
+    EXPECT_LE(chosen.time, plan_gemm(shape, tile, 1, context(), h100()).time);
+  }
+}
+
+TEST(GemmTiles, EveryTileFitsOnItsGpu) {
+  for (const std::string& name : known_gpus()) {
+    const GpuSpec gpu = find_gpu(name);
+    for (const MatrixUnit unit : {MatrixUnit::none, gpu.matrix_unit}) {
+      for (const bool batched : {false, true}) {
+        const auto tiles = gemm_tiles(unit, gpu, batched);
+        ASSERT_FALSE(tiles.empty());
+        for (const GemmTile& tile : tiles) {
+          const BlockFootprint block = footprint(tile);
+          EXPECT_LE(block.threads, 1024);
+          EXPECT_LE(block.threads * block.registers_per_thread * 4.0, gpu.registers_per_sm.value())
+              << name << " " << tile.m << "x" << tile.n;
+        }
+      }
+    }
+  }
+}
+
+TEST(Occupancy, TheScarcestResourceDecides) {
+  const GpuSpec gpu = find_gpu("A100-PCIE-80GB");  // 2048 threads, 256 KiB registers, 164 KiB shared, 32 blocks
+  EXPECT_EQ(occupancy({.threads = 32, .registers_per_thread = 16, .shared_memory = Bytes(0)}, gpu), 32);
+  EXPECT_EQ(occupancy({.threads = 512, .registers_per_thread = 16, .shared_memory = Bytes(0)}, gpu), 4);
+  EXPECT_EQ(occupancy({.threads = 256, .registers_per_thread = 128, .shared_memory = Bytes(0)}, gpu), 2);
+  EXPECT_EQ(occupancy({.threads = 128, .registers_per_thread = 32, .shared_memory = 50.0_KiB}, gpu), 3);
+  EXPECT_EQ(occupancy({.threads = 128, .registers_per_thread = 32, .shared_memory = 500.0_KiB}, gpu), 1);
+}
+
+}  // namespace
+}  // namespace tessera

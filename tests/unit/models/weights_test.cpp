@@ -1,0 +1,109 @@
+// Weights files: what is written is what is read, and inputs outside the fitted range are noticed.
+#include "models/weights.hpp"
+
+#include <gtest/gtest.h>
+
+#include "sim/base/error.hpp"
+#include "sim/base/rng.hpp"
+
+namespace tessera {
+namespace {
+
+FamilyWeights sample() {
+  Rng rng(3);
+  DenseLayer layer{2, 1, {static_cast<float>(rng.normal()), static_cast<float>(rng.normal())}, {0.125F}};
+  FamilyWeights weights;
+  weights.family = "gemm_simt";
+  weights.inputs = {{"a", 0.5, 2, 0, 4}, {"b", 0, 1, -1, 1}};
+  weights.nets = {Mlp({layer})};
+  round_weights(weights.nets);
+  weights.constants = {{"floor_s", 2e-6}, {"share", 0.7}};
+  weights.small = {-0.3, 0, 0.4};
+  weights.large = {-0.1, 0.01, 0.2};
+  weights.left_out = {{"T4", "bmm fp32", 100, 0.125, 0.1, -0.05}};
+  weights.command = "tessera calibrate";
+  weights.data = "somewhere 1.0";
+  return weights;
+}
+
+TEST(Weights, RoundTripThroughJsonText) {
+  const FamilyWeights before = sample();
+  const FamilyWeights after = weights_from_json(parse_json(to_json(before).dump(), "w.json"));
+  EXPECT_EQ(after.family, before.family);
+  EXPECT_EQ(after.inputs, before.inputs);
+  EXPECT_EQ(after.constants, before.constants);
+  EXPECT_EQ(after.small, before.small);
+  EXPECT_EQ(after.large, before.large);
+  EXPECT_EQ(after.left_out, before.left_out);
+  EXPECT_EQ(after.command, before.command);
+  EXPECT_EQ(after.data, before.data);
+  ASSERT_EQ(after.nets.size(), 1U);
+  EXPECT_EQ(after.nets[0].layers()[0].weights, before.nets[0].layers()[0].weights);
+  EXPECT_EQ(after.nets[0].layers()[0].bias, before.nets[0].layers()[0].bias);
+}
+
+TEST(Weights, InputsAreStandardisedAndHeldAtTheEdge) {
+  const std::vector<InputRange> ranges{{"a", 1, 2, 0, 4}};
+  EXPECT_EQ(standardise(std::vector<float>{3, -5, 40}, ranges), (std::vector<float>{1, -0.5F, 1.5F}));
+}
+
+TEST(Weights, OutOfRangeIsTheWorstExcessInWidths) {
+  const FamilyWeights weights = sample();
+  // a: width 4, b: width 2. Inside; a 2 above its 4; b 3 below its -1 and a inside.
+  const std::vector<float> raw{2, 0, 6, 0, 2, -4};
+  std::vector<float> net(3), outside(3);
+  weights.evaluate(raw, net, outside);
+  EXPECT_EQ(outside, (std::vector<float>{0, 0.5F, 1.5F}));
+}
+
+TEST(Weights, WithoutNetsTheClosedFormStands) {
+  FamilyWeights weights = sample();
+  weights.nets.clear();
+  std::vector<float> net(1, 9), outside(1);
+  weights.evaluate(std::vector<float>{1, 1}, net, outside);
+  EXPECT_EQ(net[0], 0);
+}
+
+TEST(Weights, AnEnsembleIsTheMeanOfItsMembers) {
+  FamilyWeights weights = sample();
+  weights.nets = {Mlp({DenseLayer{2, 1, {0, 0}, {1}}}), Mlp({DenseLayer{2, 1, {0, 0}, {4}}})};
+  std::vector<float> net(1), outside(1);
+  weights.evaluate(std::vector<float>{1, 0}, net, outside);
+  EXPECT_FLOAT_EQ(net[0], 2.5F);
+}
+
+TEST(Weights, RangesHoldTheMiddleOfTheData) {
+  std::vector<float> raw;
+  for (int i = 0; i <= 2000; ++i) raw.push_back(static_cast<float>(i));
+  raw.push_back(1e6F);  // one outlier
+  constexpr std::array<std::string_view, 1> kNames{"x"};
+  const InputRange range = fit_ranges(raw, kNames).front();
+  EXPECT_EQ(range.name, "x");
+  EXPECT_LE(range.high, 2000);
+  EXPECT_GE(range.low, 0);
+}
+
+std::string error_of(const Json& json) {
+  try {
+    weights_from_json(json);
+  } catch (const RunError& e) {
+    return e.what();
+  }
+  return "";
+}
+
+TEST(Weights, DamagedFilesAreRefused) {
+  Json json = to_json(sample());
+  json["nets"] = parse_json(R"([[{"inputs": 2, "outputs": 1, "weights": [1], "bias": [0]}]])", "w.json");
+  EXPECT_EQ(error_of(json), "weights: a layer of 1 x 2 holds 1 weights and 1 biases");
+  json["nets"] = parse_json(R"([[{"inputs": 1, "outputs": 1, "weights": [1], "bias": [0]}]])", "w.json");
+  EXPECT_EQ(error_of(json), "weights of gemm_simt: a net takes 1 inputs, 2 are listed");
+}
+
+TEST(Weights, AMissingConstantIsNamed) {
+  EXPECT_DOUBLE_EQ(sample().constant("share"), 0.7);
+  EXPECT_THROW((void)sample().constant("other"), RunError);
+}
+
+}  // namespace
+}  // namespace tessera
