@@ -1,0 +1,115 @@
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/app/run.hpp"
+#include "sim/base/error.hpp"
+
+namespace tessera {
+namespace {
+
+using ::testing::HasSubstr;
+
+RunSpec prefill() {
+  RunSpec spec;
+  spec.scenario = "test";
+  spec.name = "one";
+  spec.model = find_model("gpt2");
+  spec.build = {.mode = Mode::inference,
+                .batch = 4,
+                .sequence = 256,
+                .dtype = Dtype::fp16,
+                .attention = AttentionKind::flash,
+                .optimizer = OptimizerKind::none,
+                .accumulate = true,
+                .fused = false};
+  spec.cluster = single_gpu("A100-SXM-80GB");
+  spec.simulation.cuda_graph = true;
+  return spec;
+}
+
+RunSpec training(int tp, int dp) {
+  RunSpec spec = prefill();
+  spec.build.mode = Mode::training;
+  spec.build.optimizer = OptimizerKind::adam;
+  spec.cluster = find_cluster("dgx-a100-80gb");
+  spec.parallel.tp = tp;
+  spec.parallel.dp = dp;
+  return spec;
+}
+
+RunResult run_roofline(const RunSpec& spec) {
+  return run(spec, *make_latency_model("roofline"));
+}
+
+std::string refusal(const RunSpec& spec) {
+  try {
+    run_roofline(spec);
+  } catch (const RunError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+/// Without host launches and neighbours, a GPU runs its kernels back to back.
+TEST(Run, AloneTakesTheSumOfItsKernels) {
+  const RunResult result = run_roofline(prefill());
+  Seconds sum;
+  for (const Task& task : result.plan.tasks)
+    sum += result.costs[static_cast<std::size_t>(std::get<KernelId>(task.work))].time.p50;
+  EXPECT_NEAR(result.trace.makespan / sum, 1, 1e-9);
+  EXPECT_EQ(result.summary.tokens_per_step, 4 * 256);
+  EXPECT_EQ(result.summary.busiest_link, "");
+}
+
+/// The backward pass has twice the forward's GEMMs, and there is an optimizer.
+TEST(Run, TrainingTakesMoreThanThreeForwards) {
+  RunSpec spec = training(1, 1);
+  spec.simulation.cuda_graph = true;
+  EXPECT_GT(run_roofline(spec).trace.makespan, 2.5 * run_roofline(prefill()).trace.makespan);
+}
+
+TEST(Run, ReplicasKeepTheStepButForTheGradients) {
+  const RunResult one = run_roofline(training(1, 1)), four = run_roofline(training(1, 4));
+  EXPECT_EQ(four.summary.tokens_per_step, 4 * one.summary.tokens_per_step);
+  EXPECT_NEAR(four.summary.compute / one.summary.compute, 1, 1e-6);
+  EXPECT_GT(four.summary.exposed_communication, Seconds());
+  EXPECT_EQ(four.summary.model_flops, 4 * one.summary.model_flops);
+}
+
+TEST(Run, TensorParallelismDividesComputeAndWeights) {
+  const RunResult one = run_roofline(training(1, 1)), four = run_roofline(training(4, 1));
+  EXPECT_LT(four.summary.compute, one.summary.compute);
+  EXPECT_GE(4 * four.summary.compute, one.summary.compute);
+  EXPECT_LT(four.summary.memory.total(), one.summary.memory.total());
+}
+
+TEST(Run, RefusesWhatDoesNotFitUnlessTold) {
+  RunSpec spec = prefill();
+  spec.cluster.gpu.memory = Bytes(1e8);
+  const std::string why = refusal(spec);
+  EXPECT_THAT(why, HasSubstr("gpt2 does not fit on A100-SXM-80GB: a GPU needs"));
+  EXPECT_THAT(why, HasSubstr("What would make it fit:"));
+  spec.check_memory = false;
+  EXPECT_EQ(refusal(spec), "");
+}
+
+TEST(Run, ASmallerBatchIsSuggestedWhereItHelps) {
+  RunSpec spec = prefill();
+  spec.build.batch = 4096;
+  spec.cluster.gpu.memory = Bytes(20e9);
+  EXPECT_THAT(refusal(spec), HasSubstr("  - a batch of "));
+}
+
+TEST(Run, NoPlaceIsAnErrorThatNamesThePolicy) {
+  EXPECT_THAT(refusal(training(4, 3)), HasSubstr("packed: 12 ranks (tp 4 x dp 3), but 8 of 8 GPUs are free"));
+}
+
+TEST(Run, TheSameTwiceGivesTheSame) {
+  const RunResult a = run_roofline(training(2, 4)), b = run_roofline(training(2, 4));
+  EXPECT_EQ(a.trace.makespan, b.trace.makespan);
+  ASSERT_EQ(a.trace.spans.size(), b.trace.spans.size());
+  for (std::size_t i = 0; i < a.trace.spans.size(); ++i) EXPECT_EQ(a.trace.spans[i].end, b.trace.spans[i].end);
+}
+
+}  // namespace
+}  // namespace tessera
