@@ -11,7 +11,7 @@ namespace tessera {
 /// linear rows of split=train, which other kernels ran four times slower than its test rows.
 Dataset read_neusight_gemm(const std::filesystem::path& data);
 
-/// elementwise, softmax and layernorm .csv.gz of NVIDIA GPUs: fp32, eager timing, operands warm. Sessions: the files.
+/// elementwise, softmax and layernorm .csv.gz: fp32, eager timing, operands warm. Sessions: the files.
 Dataset read_neusight_vector(const std::filesystem::path& data);
 /// The elementwise rows that are bound by memory, as plain copies of as many bytes.
 Dataset read_neusight_copies(const std::filesystem::path& data);

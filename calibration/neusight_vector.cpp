@@ -1,8 +1,5 @@
 #include "calibration/neusight.hpp"
 
-#include <algorithm>
-#include <array>
-
 #include "sim/base/error.hpp"
 #include "sim/config/csv.hpp"
 
@@ -10,10 +7,7 @@ namespace tessera {
 
 namespace {
 
-// The five GPUs that NeuSight trained on, and the sixth of its vector rows. AMD's kernels are others: not read.
-constexpr std::array<std::string_view, 6> kGpus{"P4", "P100-PCIE-16GB", "V100-PCIE-32GB",
-                                                "T4", "A100-PCIE-40GB", "A100-PCIE-80GB"};
-// Below this many bytes a row shows the host's time for a call, which differs by machine.
+// Below this many bytes a row shows the host's time for a call, which differs by machine: not read.
 constexpr double kShowsDevice = 2e7;
 // A100-PCIE-40GB ran short calls at three clocks (its powu rows cost 58, 83 or 105 lane cycles an element, at random):
 // rows that count cycles are for fitting only where they are long.
@@ -34,7 +28,7 @@ bool counts_cycles(Op op) {
 }
 
 bool fits(const Row& row) {
-  if (!row.train || row.bytes < kShowsDevice) return false;
+  if (!row.train) return false;
   if (row.gpu == kUnsteadyGpu && counts_cycles(row.op) && row.bytes < kSteadyBytes) return false;
   return row.op != Op::softmax || row.shape.h % kVector == 0;  // unaligned rows take an extra step that is not modelled
 }
@@ -54,11 +48,10 @@ void append(const std::filesystem::path& file, std::uint16_t session, bool as_co
             .op = op_of(table.cell(i, op)),
             .shape = {table.integer(i, rows).value_or(0), table.integer(i, h).value_or(0)},
             .train = table.cell(i, split) == "train"};
-    if (std::find(kGpus.begin(), kGpus.end(), row.gpu) == kGpus.end()) continue;
     Kernel kernel{row.op, Dtype::fp32, row.shape};
     const Traffic moved = traffic(kernel);
     row.bytes = moved.total().value();
-    if (as_copy && counts_cycles(row.op)) continue;
+    if (row.bytes < kShowsDevice || (as_copy && counts_cycles(row.op))) continue;
     if (as_copy) kernel = {Op::memory, Dtype::fp32, MemoryShape{moved.read, moved.written}};
     data.samples.push_back({.gpu = data.gpu_index(row.gpu),
                             .session = session,

@@ -27,7 +27,8 @@ constexpr double kOldNodeMatrix = 1.6;  // energy of a matrix FLOP there, relati
 // Bandwidth of large copies over the data sheet's (NeuSight's elementwise rows: 0.86-0.91 on V100 and A100).
 // GDDR of Ampere and later 0.82 (A40 adds of Vidur, L40S decode of AIConfigurator); before that, and Pascal's HBM2,
 // 0.75.
-constexpr double kHbmShare = 0.89, kGddrShare = 0.82, kEarlyShare = 0.75;
+// AMD's MI100 and MI210: 0.80-0.87.
+constexpr double kHbmShare = 0.89, kGddrShare = 0.82, kEarlyShare = 0.75, kAmdShare = 0.83;
 // L2 to SMs: 64 bytes per clock per SM (NVIDIA A100 whitepaper: 5120 B/clk for 108 SMs), of which about 0.7 is seen.
 constexpr double kL2BytesPerClock = 64 * 0.7;
 // Little's law for one SM: about 40 KiB of loads in flight, about 700 ns to device memory.
@@ -44,6 +45,7 @@ bool is_hbm(const GpuSpec& gpu) {
 }
 
 double bandwidth_share(const GpuSpec& gpu) {
+  if (gpu.vendor == "AMD") return kAmdShare;
   const bool early = gpu.vendor == "NVIDIA" && gpu.process_nm > kOldNode;
   const bool pascal = early && gpu.matrix_unit == MatrixUnit::none;
   if (pascal || (early && !is_hbm(gpu))) return kEarlyShare;

@@ -15,6 +15,8 @@ namespace {
 constexpr double kThreads = 128, kElementsPerThread = 4, kVectorBytes = 16;
 constexpr double kWarpSoftmaxMax = 1024;  // longer rows take a block each and three passes
 constexpr double kSoftmaxThreadsMax = 1024;
+// AMD's rows ran PyTorch 2.4, whose softmax keeps a row in shared memory; NVIDIA's 2.1.
+constexpr int kWideWarp = 64;
 
 // Rows in flight spill where they fill this share of L2, and how sharply.
 constexpr double kRowShare = 0.95, kRowSpill = 5;
@@ -40,7 +42,7 @@ double softmax_threads(double width, double vector) {
   return std::max(32.0, std::exp2(std::ceil(std::log2(std::max(most / 2, 1.0)))));
 }
 
-Cut cut_softmax(double width, double element, const FamilyWeights& weights) {
+Cut cut_softmax(double width, double element, const GpuSpec& gpu, const FamilyWeights& weights) {
   Cut cut;
   if (width <= kWarpSoftmaxMax) {  // a warp keeps its row in registers
     cut.rows_per_block = kThreads / 32 * (width <= 128 ? 2 : 1);
@@ -52,7 +54,7 @@ Cut cut_softmax(double width, double element, const FamilyWeights& weights) {
   const double vector = kVectorBytes / element, threads = softmax_threads(width, vector);
   const double rest = std::fmod(width, threads * vector);
   cut.footprint.threads = static_cast<int>(threads);
-  cut.rereads = 2;
+  cut.rereads = gpu.warp_size == kWideWarp ? 0 : 2;
   cut.block_cycles = constant(weights, RowsConstant::softmax_block) +
                      constant(weights, RowsConstant::softmax_vector_step) * std::floor(width / (threads * vector)) +
                      constant(weights, RowsConstant::softmax_scalar_step) * std::ceil(rest / threads);
@@ -69,8 +71,10 @@ Cut cut_norm(Op op, double width, const FamilyWeights& weights) {
   return cut;
 }
 
-/// Warp schedulers per SM: four since Maxwell, but two in GP100 (NVIDIA P100 white paper).
+/// Warps of 32 that an SM starts an instruction of in a clock: four since Maxwell, but two in GP100 (NVIDIA P100 white
+/// paper); AMD's four units take four clocks for 64 lanes.
 double schedulers(const GpuSpec& gpu) {
+  if (gpu.warp_size == kWideWarp) return 2;
   return gpu.matrix_unit == MatrixUnit::none && gpu.fp32_lanes_per_sm <= 64 ? 2 : 4;
 }
 
@@ -95,8 +99,8 @@ KernelAnalysis analyse_rows(const Kernel& kernel, const Device& device, const Pr
   const auto& shape = std::get<VectorShape>(kernel.shape);
   const auto rows = static_cast<double>(shape.rows), width = static_cast<double>(shape.h);
   const bool softmax = kernel.op == Op::softmax;
-  const Cut cut =
-      softmax ? cut_softmax(width, element_size(kernel.dtype).value(), weights) : cut_norm(kernel.op, width, weights);
+  const Cut cut = softmax ? cut_softmax(width, element_size(kernel.dtype).value(), device.spec, weights)
+                          : cut_norm(kernel.op, width, weights);
   const double sms = device.spec.sms, blocks = std::ceil(rows / cut.rows_per_block);
 
   KernelAnalysis out;
@@ -108,7 +112,8 @@ KernelAnalysis analyse_rows(const Kernel& kernel, const Device& device, const Pr
   out.hbm_bytes = stream.hbm;
   const double waves = blocks / (sms * out.blocks_per_sm);
   const double rounds = (waves + std::ceil(waves)) / 2;  // later waves start staggered
-  const Seconds latency = rounds * cut.block_cycles / device.spec.boost_clock;
+  const double slower = device.spec.warp_size == kWideWarp ? constant(weights, RowsConstant::wave64_latency) : 1.0;
+  const Seconds latency = rounds * cut.block_cycles * slower / device.spec.boost_clock;
   const Seconds issue =
       std::ceil(blocks / sms) * cut.issue_cycles / (schedulers(device.spec) * device.spec.boost_clock);
   out.base = overlapped({hbm_time(stream, blocks, device), l2_time(stream, blocks, device), latency, issue});

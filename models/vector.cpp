@@ -29,11 +29,11 @@ double passes(Op op) {
   return op == Op::layernorm_backward || op == Op::rmsnorm_backward ? kNormBackwardPasses : 1.0;
 }
 
-double lane_cycles(Op op, const FamilyWeights& weights) {
+double lane_cycles(Op op, const GpuSpec& gpu, const FamilyWeights& weights) {
   switch (op) {
     case Op::pow:
     case Op::powu:
-      return constant(weights, VectorConstant::pow_cycles);
+      return constant(weights, gpu.warp_size == 64 ? VectorConstant::pow_cycles_wave64 : VectorConstant::pow_cycles);
     case Op::gelu:
     case Op::silu:
     case Op::tanh:
@@ -52,7 +52,7 @@ KernelAnalysis analyse_vector(const Kernel& kernel, const Device& device, const 
   const double blocks = std::ceil(elements / (kThreads * kElementsPerThread));
   const Stream stream = stream_of(traffic(kernel).total() * passes(kernel.op), device, context);
   const double lanes = static_cast<double>(device.spec.sms) * device.spec.fp32_lanes_per_sm;
-  const Seconds compute = elements * lane_cycles(kernel.op, weights) / (lanes * device.spec.boost_clock);
+  const Seconds compute = elements * lane_cycles(kernel.op, device.spec, weights) / (lanes * device.spec.boost_clock);
 
   KernelAnalysis out;
   out.footprint.threads = static_cast<int>(kThreads);

@@ -8,14 +8,15 @@
 namespace tessera {
 
 /// Order of kVectorConstants.
-enum class VectorConstant : std::uint8_t { eager, eager_hidden, pow_cycles };
+enum class VectorConstant : std::uint8_t { eager, eager_hidden, pow_cycles, pow_cycles_wave64 };
 
 inline constexpr std::array kVectorConstants{
     // Host time before the kernel starts, of a PyTorch call timed by two events; the call's return hides what follows.
     NamedConstant{"eager_s", 14e-6},
     NamedConstant{"eager_hidden_s", 13e-6},
-    // Clock cycles of a lane per power.
+    // Clock cycles of a lane per power, by the width of a warp: 32 (NVIDIA) and 64 (AMD).
     NamedConstant{"pow_lane_cycles", 52},
+    NamedConstant{"pow_lane_cycles_wave64", 185},
 };
 
 /// Order of kRowsConstants.
@@ -31,6 +32,7 @@ enum class RowsConstant : std::uint8_t {
   norm_block,
   norm_step,
   norm_issue,
+  wave64_latency,
 };
 
 inline constexpr std::array kRowsConstants{
@@ -47,6 +49,8 @@ inline constexpr std::array kRowsConstants{
     NamedConstant{"norm_block_cycles", 4000},
     NamedConstant{"norm_step_cycles", 500},
     NamedConstant{"norm_issue_cycles", 100},
+    // A block's cycles where a warp has 64 lanes (AMD), relative.
+    NamedConstant{"wave64_latency", 2.5},
 };
 
 /// As kVectorConstants.
