@@ -97,7 +97,7 @@ class Writer {
  private:
   void new_line() {
     out_ += '\n';
-    out_.append(static_cast<std::size_t>(indent_ * depth_), ' ');
+    out_.append(static_cast<std::size_t>(indent_) * static_cast<std::size_t>(depth_), ' ');
   }
   void escape(char c) {
     if (c == '"' || c == '\\') {
