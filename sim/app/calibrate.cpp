@@ -33,6 +33,7 @@ class Calibrate final : public Command {
 
   int run() override {
     options_.data = training_data(data_, "calibrate");
+    options_.leave_out = left_out_gpus(options_.leave_out);
     if (out_.empty() && !options_.leave_out.empty()) {
       throw InputError(Diagnostic{.file = "--leave-out",
                                   .line = 0,

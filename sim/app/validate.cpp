@@ -62,8 +62,9 @@ class Validate final : public Command {
 
   [[nodiscard]] ValidationReport without_gpus() const {
     if (!weights_.empty()) throw InputError(Diagnostic{"--leave-out", 0, 0, "fits its own weights; drop --weights"});
+    validate(options_, *make_latency_model("roofline"));  // finds mistakes in seconds, before minutes of fitting
     std::optional<Progress> line;
-    const Refit refit(training_data(data_, "--leave-out"), leave_out_, [&](std::string_view step) {
+    const Refit refit(training_data(data_, "--leave-out"), left_out_gpus(leave_out_), [&](std::string_view step) {
       line.reset();
       line.emplace(step);
     });

@@ -112,6 +112,11 @@ TEST(Validate, WrongUseIsExitTwo) {
   const Outcome data = run_program(validate + " --leave-out T4 --data " + (scratch.path() / "none").string());
   EXPECT_EQ(data.code, 2);
   EXPECT_THAT(data.err, HasSubstr("--leave-out: error: no folder"));
+  const Outcome gpu = run_program(validate + " --leave-out T44 --data " + scratch.path().string());
+  EXPECT_EQ(gpu.code, 2);
+  EXPECT_THAT(gpu.err, ::testing::AllOf(HasSubstr("--leave-out: error: "), HasSubstr("'T4'")));
+  const Outcome early = run_program(validate + " --by gpus --leave-out T4 --data " + scratch.path().string());
+  EXPECT_THAT(early.err, HasSubstr("did you mean 'gpu'?"));
 }
 
 TEST(Calibrate, GuardsTheCommittedWeights) {
