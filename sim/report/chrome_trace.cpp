@@ -1,3 +1,5 @@
+#include <cmath>
+#include <cstdint>
 #include <iterator>
 #include <set>
 
@@ -17,6 +19,10 @@ int process_of(const Track& track) {
 
 std::string json_string(std::string_view text) {
   return Json(text).dump(-1);
+}
+
+std::int64_t nanoseconds(Seconds time) {
+  return std::llround(time.value() * 1e9);
 }
 
 void append_names(std::string& out, const Trace& trace) {
@@ -53,13 +59,13 @@ std::string chrome_trace(const Trace& trace, const Plan& plan) {
   const auto names = task_names(plan);
   for (const Span& span : trace.spans) {
     const Task& task = plan.tasks[span.task];
-    // Nanoseconds are kept: 3 decimals of a microsecond.
+    // Ends are rounded, not durations: spans that touch must not overlap.
+    const std::int64_t start = nanoseconds(span.start), end = nanoseconds(span.end);
     fmt::format_to(std::back_inserter(out),
-                   "{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{:.3f},\"dur\":{:.3f},\"name\":{},\"cat\":\"{}\","
+                   "{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{}.{:03},\"dur\":{}.{:03},\"name\":{},\"cat\":\"{}\","
                    "\"args\":{{\"layer\":{},\"micro_batch\":{}}}}},\n",
-                   process_of(trace.tracks[span.track]), span.track, span.start.value() * 1e6,
-                   (span.end - span.start).value() * 1e6, names[task.name], to_string(task.phase), task.layer,
-                   task.micro_batch);
+                   process_of(trace.tracks[span.track]), span.track, start / 1000, start % 1000, (end - start) / 1000,
+                   (end - start) % 1000, names[task.name], to_string(task.phase), task.layer, task.micro_batch);
   }
   fmt::format_to(std::back_inserter(out),
                  "{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_labels\",\"args\":{{\"labels\":\"each simulated GPU "
