@@ -89,10 +89,9 @@ void GpuDevice::split_solo() {
   stream.queue.front().start = start;
   std::int64_t left = kernel.blocks - ended;
   if (!between) {
-    std::vector<SmPool::Placed> placed = pool_.place(kernel.footprint, left);
-    const std::int64_t blocks = std::min(left, kernel.full_wave);
-    start_cohort(index, std::move(placed), blocks, start + kernel.tile_latency * static_cast<double>(whole + 1) - now);
-    left -= blocks;
+    SmPool::Placed placed = pool_.place(kernel.footprint, left);
+    left -= placed.blocks;
+    start_cohort(index, std::move(placed), start + kernel.tile_latency * static_cast<double>(whole + 1) - now);
   }
   stream.undispatched = queue_.back().blocks_left = left;
   queue_.back().blocked = !between;

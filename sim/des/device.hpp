@@ -68,11 +68,11 @@ class GpuDevice {
     std::uint32_t stream = 0;
     int open = 0;  // of its activities
     BlockFootprint footprint;
-    std::vector<SmPool::Placed> placed;
+    SmPool::Placed placed;
   };
 
   // gpu.cpp: cohorts
-  void start_cohort(std::uint32_t stream, std::vector<SmPool::Placed> placed, std::int64_t blocks, Seconds duration);
+  void start_cohort(std::uint32_t stream, SmPool::Placed placed, Seconds duration);
   void end_part(Cohort& cohort);
   void finish_head(std::uint32_t stream, Seconds start, Seconds end);
   // dispatcher.cpp: who sends blocks

@@ -57,12 +57,11 @@ void GpuDevice::dispatch() {
     QueuedKernel& entry = queue_[static_cast<std::size_t>(chosen)];
     Stream& stream = streams_[entry.stream];
     Queued& head = stream.queue.front();
-    std::vector<SmPool::Placed> placed = pool_.place(head.kernel->footprint, entry.blocks_left);
-    std::int64_t blocks = 0;
-    for (const SmPool::Placed& p : placed) blocks += p.count;
+    SmPool::Placed placed = pool_.place(head.kernel->footprint, entry.blocks_left);
+    const std::int64_t blocks = placed.blocks;
     if (blocks > 0) {
       if (stream.undispatched == head.kernel->blocks) head.start = engine_.now();
-      start_cohort(entry.stream, std::move(placed), blocks, head.kernel->tile_latency);
+      start_cohort(entry.stream, std::move(placed), head.kernel->tile_latency);
     }
     stream.undispatched = entry.blocks_left -= blocks;
     entry.blocked = true;  // it placed all that fit

@@ -48,8 +48,7 @@ bool GpuDevice::idle() const {
 }
 
 /// `duration` is the tile latency, or what is left of it.
-void GpuDevice::start_cohort(std::uint32_t stream, std::vector<SmPool::Placed> placed, std::int64_t blocks,
-                             Seconds duration) {
+void GpuDevice::start_cohort(std::uint32_t stream, SmPool::Placed placed, Seconds duration) {
   const DeviceKernel& kernel = *streams_[stream].queue.front().kernel;
   if (free_cohorts_.empty()) {
     cohorts_.push_back(std::make_unique<Cohort>());
@@ -60,11 +59,12 @@ void GpuDevice::start_cohort(std::uint32_t stream, std::vector<SmPool::Placed> p
   cohort.stream = stream;
   cohort.footprint = kernel.footprint;
   cohort.placed = std::move(placed);
+  const auto blocks = static_cast<double>(cohort.placed.blocks);
   ++streams_[stream].cohorts;
   ++running_cohorts_;
 
-  const double share = static_cast<double>(blocks) / kernel.blocks_per_sm;
-  const BytesPerSec rate = static_cast<double>(blocks) * kernel.hbm_per_block / kernel.tile_latency;
+  const double share = blocks / kernel.blocks_per_sm;
+  const BytesPerSec rate = blocks * kernel.hbm_per_block / kernel.tile_latency;
   const Bytes traffic = rate * duration;
   cohort.open = traffic > Bytes(0.0) ? 2 : 1;
   const auto ended = [this, &cohort] { end_part(cohort); };
@@ -81,11 +81,17 @@ void GpuDevice::end_part(Cohort& cohort) {
   Stream& stream = streams_[cohort.stream];
   const std::uint32_t index = cohort.stream;
   free_cohorts_.push_back(&cohort);
+  const bool settle_now = running_cohorts_ == 0 && !settling_;  // nothing else can end here at this instant
+  if (settle_now) settling_ = true;
   if (--stream.cohorts == 0 && stream.undispatched == 0) {
     stream.enlisted = false;
     finish_head(index, stream.queue.front().start, engine_.now());
   }
-  request_settle();
+  if (settle_now) {
+    settle();
+  } else {
+    request_settle();
+  }
 }
 
 void GpuDevice::finish_head(std::uint32_t stream, Seconds start, Seconds end) {

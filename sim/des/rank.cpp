@@ -77,7 +77,12 @@ void RankRun::advance(std::size_t line) {
     } else {
       if (at.next > 0 && !done_[order[at.next - 1]]) return;
       at.in_collective = true;
-      stage_.engine.at(stage_.host.launched(task), [this, line, task] { join(line, task); });
+      const Seconds launched = stage_.host.launched(task);
+      if (launched > stage_.engine.now()) {
+        stage_.engine.at(launched, [this, line, task] { join(line, task); });
+      } else {
+        join(line, task);
+      }
     }
     ++at.next;
   }

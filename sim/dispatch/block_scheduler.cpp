@@ -50,71 +50,91 @@ BlockFootprint fitted_footprint(const SmLimits& limits, BlockFootprint footprint
 }
 
 SmPool::SmPool(int sms, const SmLimits& limits)
-    : limits_(limits),
-      sms_(static_cast<std::size_t>(sms)),
-      room_(static_cast<std::size_t>(sms)),
-      given_(static_cast<std::size_t>(sms)) {}
+    : sms_(static_cast<std::size_t>(sms)),
+      limit_{static_cast<double>(limits.threads), static_cast<double>(limits.blocks), limits.registers,
+             limits.shared_memory.value()},
+      room_(sms_) {
+  for (auto& used : used_) used.resize(sms_);
+}
 
-std::vector<SmPool::Placed> SmPool::place(const BlockFootprint& footprint, std::int64_t blocks) {
-  const double registers = registers_of(footprint), shared = footprint.shared_memory.value();
-  std::int64_t total = 0;
-  for (std::size_t s = 0; s < sms_.size(); ++s) {
-    const Sm& sm = sms_[s];
-    int most = std::min(limits_.blocks - sm.blocks, (limits_.threads - sm.threads) / footprint.threads);
-    most = fits(limits_.registers - sm.registers, registers, most);
-    room_[s] = fits(limits_.shared_memory.value() - sm.shared_memory, shared, most);
-    total += room_[s];
+SmPool::Amounts SmPool::needs(const BlockFootprint& footprint) {
+  return {static_cast<double>(footprint.threads), 1.0, registers_of(footprint), footprint.shared_memory.value()};
+}
+
+/// How many blocks every SM has room for. Multiplies by the reciprocal, so that the compiler can take several SMs at
+/// once; the slack is far above its rounding and far below one part in the amounts, which are whole numbers.
+void SmPool::find_room(const Amounts& need) {
+  constexpr double kSlack = 1e-9;
+  std::ranges::fill(room_, static_cast<int>(limit_[kBlocks]));
+  for (std::size_t r = 0; r < kResources; ++r) {
+    if (need[r] <= 0) continue;
+    const double each = 1 / need[r], limit = limit_[r];
+    const double* const used = used_[r].data();
+    for (std::size_t s = 0; s < sms_; ++s) {
+      room_[s] = std::min(room_[s], static_cast<int>((limit - used[s]) * each + kSlack));
+    }
   }
+}
+
+SmPool::Placed SmPool::place(const BlockFootprint& footprint, std::int64_t blocks) {
+  const Amounts need = needs(footprint);
+  find_room(need);
+  const std::int64_t total = std::accumulate(room_.begin(), room_.end(), std::int64_t{0});
+  Placed placed{std::min(blocks, total), std::vector<int>(sms_)};
   if (blocks >= total) {
-    given_ = room_;
+    placed.on_sm = room_;
+  } else if (resident_ == 0) {  // one after the other around all SMs
+    const auto each = static_cast<int>(blocks / static_cast<std::int64_t>(sms_));
+    const auto more = static_cast<std::ptrdiff_t>(blocks % static_cast<std::int64_t>(sms_));
+    std::fill(placed.on_sm.begin(), placed.on_sm.begin() + more, each + 1);
+    std::fill(placed.on_sm.begin() + more, placed.on_sm.end(), each);
   } else {
-    fill_least_loaded(footprint.threads, blocks);
+    fill_least_loaded(need[kThreads], blocks, placed.on_sm);
   }
-  std::vector<Placed> placed;
-  placed.reserve(sms_.size());
-  for (std::size_t s = 0; s < sms_.size(); ++s) {
-    if (given_[s] == 0) continue;
-    placed.push_back({static_cast<std::int32_t>(s), given_[s]});
-    take(footprint, static_cast<int>(s), given_[s]);
-  }
+  take(need, placed, 1);
   return placed;
 }
 
 // One block after the other to the least loaded SM means: an SM of load u takes blocks at the levels u, u + t,
 // u + 2t, ..., and the lowest levels win. Finds the highest level below which everything is taken.
-void SmPool::fill_least_loaded(int threads, std::int64_t blocks) {
-  const auto below = [&](std::size_t s, int level) {
-    const int gap = level - sms_[s].threads;
-    return gap <= 0 ? 0 : std::min(room_[s], (gap + threads - 1) / threads);
+void SmPool::fill_least_loaded(double threads, std::int64_t blocks, std::vector<int>& on_sm) const {
+  constexpr double kSlack = 1e-9;
+  const double each = 1 / threads;
+  const double* const load = used_[kThreads].data();
+  const auto below = [&](std::size_t s, int level) {  // blocks at levels under `level`
+    const int most = static_cast<int>((level - load[s] + threads - 1) * each + kSlack);
+    return std::clamp(most, 0, room_[s]);
   };
-  int low = 0, high = limits_.threads + 1;  // everything below `low` fits, not everything below `high`
+  int low = 0, high = static_cast<int>(limit_[kThreads]) + 1;  // all below `low` fit, not all below `high`
   while (high - low > 1) {
     const int middle = std::midpoint(low, high);
-    std::int64_t taken = 0;
-    for (std::size_t s = 0; s < sms_.size(); ++s) taken += below(s, middle);
+    int taken = 0;
+    for (std::size_t s = 0; s < sms_; ++s) taken += below(s, middle);
     (taken <= blocks ? low : high) = middle;
   }
   std::int64_t left = blocks;
-  for (std::size_t s = 0; s < sms_.size(); ++s) left -= given_[s] = below(s, low);
-  for (std::size_t s = 0; s < sms_.size() && left > 0; ++s) {
-    if (given_[s] < room_[s] && sms_[s].threads + given_[s] * threads == low) {
-      ++given_[s];
+  for (std::size_t s = 0; s < sms_; ++s) left -= on_sm[s] = below(s, low);
+  for (std::size_t s = 0; s < sms_ && left > 0; ++s) {
+    if (on_sm[s] < room_[s] && load[s] + on_sm[s] * threads == low) {
+      ++on_sm[s];
       --left;
     }
   }
 }
 
-void SmPool::take(const BlockFootprint& footprint, int sm, int count) {
-  Sm& used = sms_[static_cast<std::size_t>(sm)];
-  used.blocks += count;
-  used.threads += count * footprint.threads;
-  used.registers += count * registers_of(footprint);
-  used.shared_memory += count * footprint.shared_memory.value();
-  resident_ += count;
+void SmPool::take(const Amounts& need, const Placed& placed, int sign) {
+  const int* const on_sm = placed.on_sm.data();
+  for (std::size_t r = 0; r < kResources; ++r) {
+    if (need[r] <= 0) continue;
+    const double each = sign * need[r];
+    double* const used = used_[r].data();
+    for (std::size_t s = 0; s < sms_; ++s) used[s] += on_sm[s] * each;
+  }
+  resident_ += sign * placed.blocks;
 }
 
-void SmPool::release(const BlockFootprint& footprint, const std::vector<Placed>& placed) {
-  for (const Placed& p : placed) take(footprint, p.sm, -p.count);
+void SmPool::release(const BlockFootprint& footprint, const Placed& placed) {
+  take(needs(footprint), placed, -1);
 }
 
 }  // namespace tessera

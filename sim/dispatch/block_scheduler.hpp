@@ -1,6 +1,8 @@
 // The hardware's block scheduler as a value: which SM gets which block when. No clock, no SimGrid.
 #pragma once
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -31,27 +33,30 @@ class SmPool {
  public:
   SmPool(int sms, const SmLimits& limits);
 
-  /// Places up to `blocks` blocks; returns how many went to which SM, by index.
+  /// Blocks of one kernel that were placed together.
   struct Placed {
-    std::int32_t sm, count;
+    std::int64_t blocks = 0;
+    std::vector<int> on_sm;  // how many of them, for every SM
   };
-  std::vector<Placed> place(const BlockFootprint& footprint, std::int64_t blocks);
-  void release(const BlockFootprint& footprint, const std::vector<Placed>& placed);
+  /// Places up to `blocks` blocks, as many as fit.
+  Placed place(const BlockFootprint& footprint, std::int64_t blocks);
+  void release(const BlockFootprint& footprint, const Placed& placed);
   /// True if nothing runs anywhere.
   [[nodiscard]] bool empty() const { return resident_ == 0; }
 
  private:
-  struct Sm {
-    int threads = 0, blocks = 0;
-    double registers = 0, shared_memory = 0;  // in use
-  };
-  void fill_least_loaded(int threads, std::int64_t blocks);
-  void take(const BlockFootprint& footprint, int sm, int count);
+  enum Resource : std::size_t { kThreads, kBlocks, kRegisters, kSharedMemory, kResources };
+  using Amounts = std::array<double, kResources>;
+  static Amounts needs(const BlockFootprint& footprint);
+  void find_room(const Amounts& need);
+  void fill_least_loaded(double threads, std::int64_t blocks, std::vector<int>& on_sm) const;
+  void take(const Amounts& need, const Placed& placed, int sign);
 
-  SmLimits limits_;
-  std::vector<Sm> sms_;
+  std::size_t sms_;
+  Amounts limit_;
+  std::array<std::vector<double>, kResources> used_;  // per SM
   std::int64_t resident_ = 0;
-  std::vector<int> room_, given_;  // scratch of place(), per SM
+  std::vector<int> room_;  // scratch of place(), per SM
 };
 
 }  // namespace tessera

@@ -16,6 +16,7 @@ struct QueuedKernel {
   int priority = 0;              // CUDA's convention: smaller is more urgent
   std::uint64_t arrival = 0;     // order in which kernels became head of their stream
   std::int64_t blocks_left = 0;  // not yet dispatched
+  bool blocked = false;          // found no room since a block last ended
 };
 
 /// A read-only view and one decision: which queued kernel may place blocks now.
@@ -23,8 +24,7 @@ class DispatchPolicy {
  public:
   virtual ~DispatchPolicy() = default;
   /// Index into `queue` of the kernel to dispatch from; -1: none. Called again after each dispatch.
-  /// `blocked`: those that found no room since a block last ended.
-  [[nodiscard]] virtual int next(std::span<const QueuedKernel> queue, std::span<const bool> blocked) const = 0;
+  [[nodiscard]] virtual int next(std::span<const QueuedKernel> queue) const = 0;
 };
 
 struct DispatchPolicyEntry {

@@ -10,12 +10,12 @@ namespace {
 /// Not modelled: time slices between processes, the limit of 32 hardware queues.
 class Streams final : public DispatchPolicy {
  public:
-  [[nodiscard]] int next(std::span<const QueuedKernel> queue, std::span<const bool> blocked) const override {
+  [[nodiscard]] int next(std::span<const QueuedKernel> queue) const override {
     int head = -1;
     for (int i = 0; i < static_cast<int>(queue.size()); ++i) {
       if (head < 0 || before(queue[static_cast<std::size_t>(i)], queue[static_cast<std::size_t>(head)])) head = i;
     }
-    return head >= 0 && !blocked[static_cast<std::size_t>(head)] ? head : -1;
+    return head >= 0 && !queue[static_cast<std::size_t>(head)].blocked ? head : -1;
   }
 
  private:

@@ -56,7 +56,7 @@ std::vector<double> ends_of(const RandomProgram& program, Fidelity fidelity) {
     }
     bench.run();
     std::string out;
-    for (const auto& [task, end] : bench.ends()) out.append(reinterpret_cast<const char*>(&end), sizeof end);
+    for (const double end : bench.ends()) out.append(reinterpret_cast<const char*>(&end), sizeof end);
     return out;
   });
   std::vector<double> ends(bytes.size() / sizeof(double));

@@ -1,7 +1,7 @@
 // A GPU alone on an engine, driven stream by stream, for tests whose answers are computed by hand.
 #pragma once
 
-#include <map>
+#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,7 +36,7 @@ inline KernelCost grid(const GpuSpec& gpu, std::int64_t blocks, int threads, Sec
   return cost;
 }
 
-/// Owns the kernels it is given and remembers when each ran, by task number.
+/// Owns the kernels it is given and remembers when each ran, by task number; -1: it did not.
 class BenchGpu {
  public:
   explicit BenchGpu(GpuSpec spec, Fidelity fidelity = Fidelity::automatic)
@@ -45,8 +45,8 @@ class BenchGpu {
         engine_({{0, spec_.sms, spec_.memory_bandwidth}}, {}),
         device_(engine_, 0, spec_, *policy_, fidelity,
                 [this](std::uint32_t, std::uint32_t task, Seconds start, Seconds end) {
-                  start_[task] = start.value();
-                  end_[task] = end.value();
+                  start_.at(task) = start.value();
+                  end_.at(task) = end.value();
                 }) {}
 
   GpuDevice& device() { return device_; }
@@ -54,13 +54,15 @@ class BenchGpu {
   std::uint32_t stream(int priority = 0) { return device_.add_stream(priority); }
   void launch(std::uint32_t stream, const KernelCost& cost, std::uint32_t task, Seconds release = Seconds(0.0),
               std::function<void()> on_done = {}) {
+    start_.resize(std::max<std::size_t>(start_.size(), task + 1), -1.0);
+    end_.resize(start_.size(), -1.0);
     device_.submit(stream, keep(cost), release, task, std::move(on_done));
   }
   void run() { engine_.run(); }
 
   double start(std::uint32_t task) const { return start_.at(task); }
   double end(std::uint32_t task) const { return end_.at(task); }
-  const std::map<std::uint32_t, double>& ends() const { return end_; }
+  const std::vector<double>& ends() const { return end_; }
 
  private:
   const DeviceKernel& keep(const KernelCost& cost) {
@@ -72,7 +74,7 @@ class BenchGpu {
   Engine engine_;
   GpuDevice device_;
   std::deque<DeviceKernel> kernels_;
-  std::map<std::uint32_t, double> start_, end_;
+  std::vector<double> start_, end_;
 };
 
 }  // namespace tessera
