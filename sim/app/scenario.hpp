@@ -25,7 +25,7 @@ struct WorkloadSection {
   std::string model;
   Mode mode = Mode::inference;
   Dtype dtype = Dtype::bf16;
-  std::int64_t sequence = 0;
+  std::int64_t sequence = 1;
   std::optional<std::int64_t> batch, global_batch, micro_batch;
   AttentionKind attention = AttentionKind::flash;
   Recompute recompute = Recompute::none;

@@ -51,10 +51,10 @@ bool look_up(Reader& r, std::string_view key, const std::function<void()>& what)
   }
 }
 
-/// Names become folders and are used in --set.
+/// Names become folders and are used in --set. Called right after reading the name, the first key.
 void check_name(Reader& r, const std::string& name) {
   const auto fine = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; };
-  if (r.has("name") && (name.empty() || !std::ranges::all_of(name, fine)))
+  if (r.has("name") && r.ok() && (name.empty() || !std::ranges::all_of(name, fine)))
     r.error("name", fmt::format("'{}' names a folder: use letters, digits, - and _", name));
 }
 
@@ -148,6 +148,7 @@ void check_together(Reader& r, const RunSection& s) {
 
 void describe(Reader& r, WorkloadSection& s) {
   r.required("model", s.model, "a built-in model (`tessera list models`) or a Hugging Face config.json");
+  if (r.has("model") && r.ok()) look_up(r, "model", [&] { find_model(s.model); });
   r.required("mode", s.mode, "inference: one forward pass over the prompts (prefill); training: one optimizer step");
   r.optional("dtype", s.dtype, "of weights, activations and gradients");
   r.required("sequence", s.sequence, "tokens per sample");
@@ -159,7 +160,6 @@ void describe(Reader& r, WorkloadSection& s) {
   r.optional("optimizer", s.optimizer, "default: adam in training (fp32 master weights and two moments)");
   r.optional("fused", s.fused, "chains of elementwise operators run as one kernel, as torch.compile makes them");
   r.optional("cuda_graph", s.cuda_graph, "kernels are launched as one graph: the host costs nothing");
-  if (r.has("model")) look_up(r, "model", [&] { find_model(s.model); });
   if (r.has("sequence")) check_positive(r, "sequence", std::optional(s.sequence));
   check_positive(r, "batch", s.batch);
   check_positive(r, "global_batch", s.global_batch);
@@ -181,6 +181,7 @@ void describe(Reader& r, ParallelSection& s) {
 
 void describe(Reader& r, RunSection& s) {
   r.required("name", s.name, "of this run; names the folder of its results");
+  check_name(r, s.name);
   r.required("workload", s.workload, "what is computed");
   r.optional("gpu", s.gpu, "one GPU in a plain host (`tessera list platforms`); or:");
   r.optional("cluster", s.cluster, "a node or cluster (`tessera list platforms`), or a path to one");
@@ -190,7 +191,6 @@ void describe(Reader& r, RunSection& s) {
   r.optional("placement", s.placement, "which GPUs the ranks get (`tessera list policies`)");
   r.optional("dispatch", s.dispatch, "how a GPU shares itself (`tessera list policies`)");
   r.optional("serving", s.serving, "inference: how prompts become batches (`tessera list policies`)");
-  check_name(r, s.name);
   check_positive(r, "nodes", s.nodes);
   check_positive(r, "gpus", s.gpus);
   if (!r.printing() && s.gpu.has_value() == s.cluster.has_value())
@@ -206,15 +206,16 @@ void describe(Reader& r, RunSection& s) {
 
 void describe(Reader& r, Scenario& s) {
   r.required("name", s.name, "of the scenario; names the folder of its results");
+  check_name(r, s.name);
   r.optional("seed", s.seed, "of every random choice");
   r.optional("fidelity", s.fidelity,
              "kernel: one event per kernel; wave: per cohort of blocks; auto: where it matters");
   r.optional("fold", s.fold, "ranks that do the same at symmetric places are simulated once");
   r.optional("latency_model", s.latency_model, "prices kernels (`tessera list latency-models`)");
   r.required("runs", s.runs, "one or more runs");
-  check_name(r, s.name);
   check_latency_model(r, s.latency_model);
-  if (r.has("runs") && s.runs.empty()) r.error("runs", "at least one run is needed");
+  if (r.has("runs") && r.ok() && s.runs.empty()) r.error("runs", "at least one run is needed");
+  if (!r.ok()) return;
   std::set<std::string> names;
   for (const RunSection& run : s.runs)
     if (!names.insert(run.name).second) r.error("runs", fmt::format("two runs are named '{}'", run.name));

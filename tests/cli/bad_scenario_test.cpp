@@ -1,4 +1,6 @@
 // Every way in which a scenario can be wrong: exit code 2, a position, what was found and what was expected.
+#include <algorithm>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,6 +101,16 @@ TEST(BadScenario, AllMistakesAtOnce) {
   EXPECT_EQ(outcome.code, 2);
   for (const char* position : {"s.yaml:5:14: error", "s.yaml:11:14: error", "s.yaml:12:38: error"})
     EXPECT_THAT(outcome.err, HasSubstr(position));
+}
+
+TEST(BadScenario, OneMistakeIsOneMessage) {
+  const Scratch scratch;
+  const std::string path = scratch.file("s.yaml", good());
+  for (const std::string setting : {"name=[1]", "runs=5", "runs.r.workload.sequence=x", "runs.r.workload.model=[]"}) {
+    const Outcome outcome = run_program("check " + path + " --set " + setting);
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
+  }
 }
 
 TEST(BadScenario, TwoRunsOfOneName) {
