@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "sim/base/error.hpp"
+
 namespace tessera {
 
 std::span<const AicSystem> aic_systems() {
@@ -15,6 +17,10 @@ std::vector<std::filesystem::path> aic_files(const std::filesystem::path& data, 
                                              std::string_view op) {
   const std::filesystem::path folder = data / "kernels" / "aiconfigurator" / system.folder;
   const std::string start = std::string(op) + "__";
+  if (!std::filesystem::is_directory(folder)) {
+    throw InputError(
+        Diagnostic{.file = folder.string(), .message = "no such folder; expected AIConfigurator's tables"});
+  }
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {
     if (entry.path().filename().string().starts_with(start)) files.push_back(entry.path());

@@ -15,9 +15,9 @@ struct Sample {
   std::uint16_t gpu = 0;      // index into Dataset::gpus
   std::uint16_t session = 0;  // of one GPU: its files, runtimes and operators apart
   bool fit = true;            // false: only to measure errors on
-  Kernel kernel;
-  PredictContext context;
-  Seconds time;
+  Kernel kernel{};
+  PredictContext context{};
+  Seconds time{};
 };
 
 struct Dataset {

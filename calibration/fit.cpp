@@ -90,17 +90,34 @@ double rounded(double value) {
   return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
 }
 
-Residuals rounded(const Residuals& r) {
-  return {rounded(r.p10), rounded(r.p50), rounded(r.p90)};
+/// Log errors below and above kSmallRatio floors.
+struct Residues {
+  std::vector<double> small, large;
+};
+
+void collect(const FamilyWeights& weights, const Recipe& recipe, const Dataset& data, Residues& residues) {
+  const std::vector<double> errors = log_errors(weights, recipe, data);
+  const Analysed analysed = analyse_all(recipe, weights, data);
+  for (std::size_t i = 0; i < errors.size(); ++i) {
+    const double predicted = analysed.set.log_target[i] - errors[i];
+    const bool small = predicted < analysed.set.log_floor[i] + std::log(kSmallRatio);
+    (small ? residues.small : residues.large).push_back(errors[i]);
+  }
+}
+
+void set_bars(Residues residues, double factor, FamilyWeights& weights) {
+  const auto scaled = [factor](Residuals r) {
+    return Residuals{rounded(factor * r.p10), rounded(r.p50), rounded(factor * r.p90)};
+  };
+  weights.small = scaled(residuals_of(std::move(residues.small)));
+  weights.large = scaled(residuals_of(std::move(residues.large)));
 }
 
 /// Fits without each GPU in turn; errors on it go to the table, its residuals to the error bars.
 void fill_error_table(const Recipe& recipe, const Dataset& data, const FitOptions& options, FamilyWeights& weights) {
-  std::vector<double> small, large;
-  const std::vector<Device> devices = devices_of(data);
+  Residues residues;
   for (const std::string& gpu : data.gpus) {
-    const auto of_gpu = [&](const Sample& s) { return data.gpus[s.gpu] == gpu; };
-    const Dataset own = where(data, of_gpu);
+    const Dataset own = where(data, [&](const Sample& s) { return data.gpus[s.gpu] == gpu; });
     if (own.samples.empty()) continue;
     const bool fitted = std::ranges::any_of(own.samples, [](const Sample& s) { return s.fit; });
     std::optional<FamilyWeights> without;
@@ -112,15 +129,17 @@ void fill_error_table(const Recipe& recipe, const Dataset& data, const FitOption
                                    100 * row.median_error, 100 * row.bias));
       weights.left_out.push_back(std::move(row));
     }
-    const std::vector<double> errors = log_errors(used, recipe, own);
-    const Analysed analysed = analyse_all(recipe, used, own);
-    for (std::size_t i = 0; i < errors.size(); ++i) {
-      const double predicted = analysed.set.log_target[i] - errors[i];
-      (predicted < analysed.set.log_floor[i] + std::log(kSmallRatio) ? small : large).push_back(errors[i]);
-    }
+    collect(used, recipe, own, residues);
   }
-  weights.small = rounded(residuals_of(std::move(small)));
-  weights.large = rounded(residuals_of(std::move(large)));
+  set_bars(std::move(residues), 1, weights);
+}
+
+/// Without that table: the rows fitted on, whose errors are about half of an unseen GPU's.
+void estimate_bars(const Recipe& recipe, const Dataset& data, FamilyWeights& weights) {
+  constexpr double kUnseen = 2;
+  Residues residues;
+  collect(weights, recipe, where(data, [](const Sample& s) { return s.fit; }), residues);
+  set_bars(std::move(residues), kUnseen, weights);
 }
 
 std::vector<Recipe> chosen(const FitOptions& options) {
@@ -220,7 +239,11 @@ void fit(const FitOptions& given) {
     options.progress(fmt::format("{}: fitting on {} rows", family.name,
                                  std::ranges::count_if(data.samples, [](const Sample& s) { return s.fit; })));
     FamilyWeights weights = fit_family(recipe, data, {});
-    if (options.error_table) fill_error_table(recipe, data, options, weights);
+    if (options.error_table) {
+      fill_error_table(recipe, data, options, weights);
+    } else {
+      estimate_bars(recipe, data, weights);
+    }
     weights.command = command_line(options, family.name);
     weights.data = recipe.source;
     write_weights(options.out / fmt::format("{}.json", family.name), weights);
