@@ -71,11 +71,16 @@ class Lines {
 
 void add_heading(Lines& out, const Summary& s) {
   out.add("{} / {}", s.scenario, s.run);
-  out.add("  {} {}, {}, {} x {} tokens {}", s.model, s.training ? "training" : "prefill", to_string(s.dtype),
-          s.samples_per_step, s.sequence, s.training ? "a step" : "a batch");
-  out.add("  {} x {}{}; tensor parallel {} x data parallel {}; {} micro-batch{} of {} per replica", s.gpus, s.gpu,
-          s.platform == s.gpu ? "" : " in " + s.platform, s.parallel.tp, s.parallel.dp, s.parallel.micro_batches,
-          s.parallel.micro_batches == 1 ? "" : "es", s.samples_per_step / (s.parallel.micro_batches * s.parallel.dp));
+  out.add("{}",
+          wrapped(fmt::format("  {} {}, {}, {} x {} tokens {}", s.model, s.training ? "training" : "prefill",
+                              to_string(s.dtype), s.samples_per_step, s.sequence, s.training ? "a step" : "a batch"),
+                  2));
+  const std::int64_t micro_batches = s.parallel.micro_batches;
+  out.add("{}", wrapped(fmt::format("  {} x {}{}: tp {} x dp {}, {} micro-batch{} of {} per replica", s.gpus, s.gpu,
+                                    s.platform == s.gpu ? "" : " in " + s.platform, s.parallel.tp, s.parallel.dp,
+                                    micro_batches, micro_batches == 1 ? "" : "es",
+                                    s.samples_per_step / (micro_batches * s.parallel.dp)),
+                        2));
 }
 
 void add_results(Lines& out, const Summary& s) {
@@ -146,8 +151,9 @@ std::string text_report(const Summary& s) {
   add_operators(out, s);
   add_memory(out, s);
   out.title(s.busiest_link.empty() ? "Busiest link: none, nothing leaves the GPU"
-                                   : fmt::format("Busiest link: {}, carrying {} of what it could", s.busiest_link,
-                                                 percent(s.busiest_link_ratio)));
+                                   : wrapped(fmt::format("Busiest link: {}, carrying {} of what it could",
+                                                         s.busiest_link, percent(s.busiest_link_ratio)),
+                                             2));
   out.add("Device memory: {} of its bandwidth on average", percent(s.hbm_ratio));
   out.add("Energy: kernels {}, idle GPUs {}, hosts {}; {} a GPU on average", format(s.energy.kernels),
           format(s.energy.idle_gpus), format(s.energy.hosts),

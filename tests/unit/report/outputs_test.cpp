@@ -80,7 +80,13 @@ TEST(TextReport, SaysWhatAUserAsks) {
 }
 
 TEST(TextReport, FitsAHundredColumnsWithoutTrailingSpaces) {
-  for (const std::string& line : split(text_report(TinyRun().summary()), '\n')) {
+  TinyRun run;
+  run.cluster.name = "a-cluster-whose-name-somebody-made-rather-long";
+  run.cluster.gpu.name = "GPU-OF-A-LONG-NAME-TOO-80GB";
+  run.graph.model = "a model of a name that fills half of the line by itself alone";
+  run.plan.names[0] = "an operator that has a name longer than the column that it is in";
+  run.memory.components[0].formula = "a formula of many words that goes on for longer than what is left of a line here";
+  for (const std::string& line : split(text_report(run.summary()), '\n')) {
     EXPECT_LE(line.size(), 100u) << line;
     EXPECT_FALSE(line.ends_with(' ')) << line;
   }
