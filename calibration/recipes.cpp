@@ -45,7 +45,7 @@ std::span<const Recipe> recipes() {
       Recipe{.family = FamilyId::prefill,
              .source = "ai-dynamo/aiconfigurator 095f58a (Apache-2.0): context_attention, bf16",
              .load = read_aic_prefill,
-             .train = {.hidden = {16, 16}, .epochs = 15},
+             .train = {.hidden = {32, 32}, .epochs = 15, .weight_decay = 0.5},
              .members = 3,
              .rows_per_group = 10000},
       Recipe{.family = FamilyId::decode,
