@@ -79,45 +79,66 @@ double computed_pairs(const Sizes& s, bool causal) {
   return std::min(all, kQueryRows * (blocks * before + kQueryRows * blocks * (blocks + 1) / 2));
 }
 
+/// What makes up the closed form of a prefill, or of its backward.
+struct PrefillTerms {
+  Flops executed;
+  Seconds longest, exponentials, memory, base;
+};
+
+PrefillTerms prefill_terms(const Sizes& s, double pairs, double blocks, bool backward, Bytes hbm, Bytes all,
+                           Dtype dtype, const Device& device, const FamilyWeights& weights) {
+  const double sms = device.spec.sms, gemms = backward ? 5 : 2;
+  const FlopsPerSec rate = device.sustained_of(dtype) * (backward ? kBackwardRate : 1.0);
+  const Hertz clock = device.spec.boost_clock;
+  PrefillTerms terms;
+  terms.executed = Flops(2 * gemms * s.dim * pairs);
+  terms.exponentials = pairs * (gemms / 2) / (kExpPerClock * sms * clock);  // backward: other work per score instead
+  const Seconds mean =
+      terms.executed / rate + terms.exponentials + std::max(blocks / sms, 1.0) * constant(weights, 2) / clock;
+  terms.longest = Flops(2 * gemms * s.dim * kQueryRows * s.kv) / (rate / sms) +
+                  std::ceil(s.kv / kKeyStep) * constant(weights, 3) / clock;
+  terms.memory = hbm / device.hbm + (all - hbm) / device.l2;
+  terms.base = max(mean, terms.longest) + terms.memory;
+  return terms;
+}
+
 }  // namespace
 
 KernelAnalysis analyse_prefill(const Kernel& kernel, const Device& device, const PredictContext& context,
                                const FamilyWeights& weights) {
   const auto& shape = std::get<AttentionShape>(kernel.shape);
   const Sizes s(kernel, shape);
-  const bool backward = kernel.op == Op::attention_backward;
-  const double sms = device.spec.sms, blocks = s.batch * s.heads * std::ceil(s.q / kQueryRows);
+  const double blocks = s.batch * s.heads * std::ceil(s.q / kQueryRows);
   const double pairs = s.batch * s.heads * computed_pairs(s, shape.causal);
-  const double gemms = backward ? 5 : 2;
-  const FlopsPerSec rate = device.sustained_of(kernel.dtype) * (backward ? kBackwardRate : 1.0);
+  const auto terms_of = [&](Op op) {
+    const Kernel same{op, kernel.dtype, shape};
+    return prefill_terms(s, pairs, blocks, op == Op::attention_backward, from_memory(same, device, context),
+                         traffic(same).total(), kernel.dtype, device, weights);
+  };
+  const PrefillTerms own = terms_of(kernel.op);
 
   KernelAnalysis out;
   out.footprint = prefill_block(s, device);
   out.blocks = static_cast<std::int64_t>(blocks);
   out.blocks_per_sm = occupancy(out.footprint, device.spec);
-  out.executed = Flops(2 * gemms * s.dim * pairs);
+  out.executed = own.executed;
   out.hbm_bytes = from_memory(kernel, device, context);
-  const Hertz clock = device.spec.boost_clock;
-  const double busy = std::max(blocks / sms, 1.0);
-  const Seconds exponentials = pairs / (kExpPerClock * sms * clock);
-  const Seconds mean = out.executed / rate + exponentials + busy * constant(weights, 2) / clock;
-  const Seconds longest = Flops(2 * gemms * s.dim * kQueryRows * s.kv) / (rate / sms) +
-                          std::ceil(s.kv / kKeyStep) * constant(weights, 3) / clock;
-  const Seconds memory = out.hbm_bytes / device.hbm + (traffic(kernel).total() - out.hbm_bytes) / device.l2;
-  out.base = max(mean, longest) + memory;
+  out.base = own.base;
   out.floor = floor_of(device, context, weights);
 
-  const double per_sm = blocks / sms, rounds = std::ceil(per_sm);
-  out.inputs = {log_of(memory / out.base),
-                log_of(exponentials / out.base),
-                log_of(longest / out.base),
+  // No backward was measured: it takes the correction of its forward.
+  const PrefillTerms forward = kernel.op == Op::attention_backward ? terms_of(Op::attention_prefill) : own;
+  const double per_sm = blocks / device.spec.sms, rounds = std::ceil(per_sm);
+  out.inputs = {log_of(forward.memory / forward.base),
+                log_of(forward.exponentials / forward.base),
+                log_of(forward.longest / forward.base),
                 log_of(rounds),
                 log_of(per_sm / rounds),
                 log_of(s.q),
                 log_of(s.heads / s.kv_heads),
                 log_of(s.batch * s.heads),
                 log_of(s.dim),
-                log_of(out.base / out.floor),
+                log_of(forward.base / out.floor),
                 matrix_unit_class(device.spec)};
   return out;
 }
