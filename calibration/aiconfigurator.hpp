@@ -25,8 +25,8 @@ std::vector<std::filesystem::path> aic_files(const std::filesystem::path& data, 
 /// (`torch_flow` fp8 and nvfp4, block-scaled fp8, weight-only) are left out.
 Dataset read_aic_gemm(const std::filesystem::path& data);
 
-/// context_attention and generation_attention tables: bf16 operands and cache, no window, no beams. The cache that a row
-/// reads is the one that its last repetition read, so it stays in L2 where it fits.
+/// context_attention and generation_attention tables: bf16 operands and cache, no window, no beams. The cache that a
+/// row reads is the one that its last repetition read, so it stays in L2 where it fits.
 Dataset read_aic_prefill(const std::filesystem::path& data);
 Dataset read_aic_decode(const std::filesystem::path& data);
 

@@ -54,8 +54,31 @@ Way winograd(const Kernel& kernel, const ConvShape& s, const GemmContext& direct
   return {plan, plan.time + outer / device.hbm + inner.l2 / device.l2, outer + inner.hbm};
 }
 
+bool suits_winograd(const Kernel& kernel, const ConvShape& s, const Device& device) {
+  return !device.on_matrix_unit(kernel.dtype) && s.kernel == 3 && s.stride == 1 && kernel.op != Op::conv2d_wgrad;
+}
+
+GemmContext direct_context(const Kernel& kernel, const Device& device, const PredictContext& context) {
+  GemmContext direct;
+  direct.rate = device.sustained_of(kernel.dtype);
+  direct.unit = device.on_matrix_unit(kernel.dtype) ? device.spec.matrix_unit : MatrixUnit::none;
+  direct.element = element_size(kernel.dtype).value();
+  direct.hbm_bytes = stream_of(traffic(kernel).total(), device, context).hbm;
+  return direct;
+}
+
 float log_of(double x) {
   return static_cast<float>(std::log(x));
+}
+
+void fill_inputs(const ConvShape& s, const GemmShape& shape, const Way& best, double winograd_over_direct,
+                 const Device& device, KernelAnalysis& out) {
+  const double rounds = std::ceil(static_cast<double>(best.gemm.blocks) / device.spec.sms);
+  out.inputs = {log_of(winograd_over_direct),         log_of(best.gemm.memory / out.base),
+                log_of(out.base / out.floor),         log_of(rounds),
+                log_of(static_cast<double>(shape.m)), log_of(static_cast<double>(shape.n)),
+                log_of(static_cast<double>(shape.k)), log_of(static_cast<double>(s.image)),
+                log_of(static_cast<double>(s.batch))};
 }
 
 }  // namespace
@@ -63,27 +86,21 @@ float log_of(double x) {
 KernelAnalysis analyse_conv(const Kernel& kernel, const Device& device, const PredictContext& context,
                             const FamilyWeights& weights) {
   const auto& s = std::get<ConvShape>(kernel.shape);
-  const bool matrix = device.on_matrix_unit(kernel.dtype);
   const GemmShape shape = as_gemm(kernel.op, s);
-  GemmContext direct;
-  direct.rate = device.sustained_of(kernel.dtype);
-  direct.unit = matrix ? device.spec.matrix_unit : MatrixUnit::none;
-  direct.element = element_size(kernel.dtype).value();
-  direct.hbm_bytes = stream_of(traffic(kernel).total(), device, context).hbm;
-  Way best{choose_gemm(shape, direct, device), {}, direct.hbm_bytes};
-  best.time = best.gemm.time;
-  const Seconds plain = best.time;
-  Seconds other = plain;
-  const bool suits_winograd = !matrix && s.kernel == 3 && s.stride == 1 && kernel.op != Op::conv2d_wgrad;
-  if (suits_winograd) {
+  const GemmContext direct = direct_context(kernel, device, context);
+  const GemmPlan plain = choose_gemm(shape, direct, device);
+  Way best{plain, plain.time, direct.hbm_bytes};
+  double winograd_over_direct = 1;
+  const bool measured = suits_winograd(kernel, s, device);
+  if (measured) {
     const Way way = winograd(kernel, s, direct, device, context);
-    other = way.time;
+    winograd_over_direct = way.time / plain.time;
     if (way.time < best.time) best = way;
   }
 
   KernelAnalysis out;
   out.base = best.time;
-  out.corrected = suits_winograd;  // all that was measured
+  out.corrected = measured;
   out.floor = Seconds(weights.constants[0].second);
   if (context.timing == Timing::eager) out.floor += Seconds(weights.constants[1].second);
   out.blocks = best.gemm.blocks;
@@ -91,16 +108,7 @@ KernelAnalysis analyse_conv(const Kernel& kernel, const Device& device, const Pr
   out.footprint = footprint(best.gemm.tile);
   out.executed = best.gemm.executed;
   out.hbm_bytes = best.hbm_bytes;
-  const double rounds = std::ceil(static_cast<double>(best.gemm.blocks) / device.spec.sms);
-  out.inputs = {log_of(other / plain),
-                log_of(best.gemm.memory / out.base),
-                log_of(out.base / out.floor),
-                log_of(rounds),
-                log_of(static_cast<double>(shape.m)),
-                log_of(static_cast<double>(shape.n)),
-                log_of(static_cast<double>(shape.k)),
-                log_of(static_cast<double>(s.image)),
-                log_of(static_cast<double>(s.batch))};
+  fill_inputs(s, shape, best, winograd_over_direct, device, out);
   return out;
 }
 

@@ -22,48 +22,65 @@ double active_experts(const MoeShape& s) {
   return std::max(1.0, std::round(experts * (1 - idle)));
 }
 
+/// A layer by its grouped GEMMs.
+struct Groups {
+  double experts = 1, picks = 1, rows = 1;  // active experts, token-expert pairs, of these per expert
+  GemmPlan up, down;
+};
+
+GemmPlan grouped_gemm(const Groups& groups, double n, double k, Dtype dtype, const Device& device) {
+  GemmContext context;
+  context.rate = device.sustained_of(dtype);
+  context.unit = device.on_matrix_unit(dtype) ? device.spec.matrix_unit : MatrixUnit::none;
+  context.element = element_size(dtype).value();
+  context.hbm_bytes = Bytes(context.element * (groups.experts * n * k + groups.picks * (n + k)));
+  const GemmShape shape{.batch = static_cast<std::int64_t>(groups.experts),
+                        .m = static_cast<std::int64_t>(groups.rows),
+                        .n = static_cast<std::int64_t>(n),
+                        .k = static_cast<std::int64_t>(k)};
+  return choose_gemm(shape, context, device);
+}
+
+Groups group(const MoeShape& s, Dtype dtype, const Device& device) {
+  const auto hidden = static_cast<double>(s.hidden), inter = static_cast<double>(s.inter);
+  Groups groups;
+  groups.experts = active_experts(s);
+  groups.picks = static_cast<double>(s.tokens * s.topk);
+  groups.rows = std::ceil(groups.picks / groups.experts);
+  groups.up = grouped_gemm(groups, (s.gated ? 2 : 1) * inter, hidden, dtype, device);
+  groups.down = grouped_gemm(groups, hidden, inter, dtype, device);
+  return groups;
+}
+
+/// Tokens are copied to their experts' rows and summed from them; the activation reads and writes the middle.
+Bytes shuffled_bytes(const MoeShape& s, double picks, Dtype dtype) {
+  const auto hidden = static_cast<double>(s.hidden), inter = static_cast<double>(s.inter);
+  return picks * (4 * hidden + (s.gated ? 3 : 2) * inter) * element_size(dtype);
+}
+
 }  // namespace
 
 KernelAnalysis analyse_moe(const Kernel& kernel, const Device& device, const PredictContext& context,
                            const FamilyWeights& weights) {
   const auto& s = std::get<MoeShape>(kernel.shape);
-  const bool matrix = device.on_matrix_unit(kernel.dtype);
-  const double experts = active_experts(s), element = element_size(kernel.dtype).value();
-  const auto picks = static_cast<double>(s.tokens * s.topk);
-  const double rows = std::ceil(picks / experts);
-  const auto hidden = static_cast<double>(s.hidden), inter = static_cast<double>(s.inter);
-  const double up = s.gated ? 2 : 1;
-  const auto run = [&](double n, double k) {
-    const GemmShape shape{.batch = static_cast<std::int64_t>(experts),
-                          .m = static_cast<std::int64_t>(rows),
-                          .n = static_cast<std::int64_t>(n),
-                          .k = static_cast<std::int64_t>(k)};
-    GemmContext gemm;
-    gemm.rate = device.sustained_of(kernel.dtype);
-    gemm.unit = matrix ? device.spec.matrix_unit : MatrixUnit::none;
-    gemm.element = element;
-    gemm.hbm_bytes = Bytes(element * (experts * n * k + picks * (n + k)));
-    return choose_gemm(shape, gemm, device);
-  };
-  const GemmPlan first = run(up * inter, hidden), second = run(hidden, inter);
-  // Tokens are copied to their experts' rows and summed from them; the activation reads and writes the middle.
-  const Bytes shuffled(element * picks * (2 * hidden + 2 * hidden + (up + 1) * inter));
+  const Groups groups = group(s, kernel.dtype, device);
+  const Bytes shuffled = shuffled_bytes(s, groups.picks, kernel.dtype);
 
   KernelAnalysis out;
   out.hbm_bytes = traffic(kernel).total() + shuffled;
-  out.base = first.time + second.time + shuffled / device.hbm;
+  out.base = groups.up.time + groups.down.time + shuffled / device.hbm;
   out.floor = Seconds(weights.constants[0].second) + (context.timing == Timing::eager ? kEagerCall : Seconds(0));
-  out.blocks = first.blocks + second.blocks;
-  out.blocks_per_sm = first.blocks_per_sm;
-  out.footprint = footprint(first.tile);
-  out.executed = first.executed + second.executed;
-  out.inputs = {log_of((first.memory + second.memory) / out.base),
+  out.blocks = groups.up.blocks + groups.down.blocks;
+  out.blocks_per_sm = groups.up.blocks_per_sm;
+  out.footprint = footprint(groups.up.tile);
+  out.executed = groups.up.executed + groups.down.executed;
+  out.inputs = {log_of((groups.up.memory + groups.down.memory) / out.base),
                 log_of(out.base / out.floor),
-                log_of(std::ceil(static_cast<double>(first.blocks) / device.spec.sms)),
-                log_of(rows),
-                log_of(experts),
-                log_of(hidden),
-                log_of(inter),
+                log_of(std::ceil(static_cast<double>(groups.up.blocks) / device.spec.sms)),
+                log_of(groups.rows),
+                log_of(groups.experts),
+                log_of(static_cast<double>(s.hidden)),
+                log_of(static_cast<double>(s.inter)),
                 log_of(static_cast<double>(s.topk)),
                 s.gated ? 1.0F : 0.0F};
   return out;
