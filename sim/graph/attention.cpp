@@ -73,14 +73,16 @@ class Scores {
     return moves(name, b_.size(count_) + mask, b_.size(count_));
   }
 
+  /// Heads share a mask of queries x keys, but each sweeps it anew, after scores that have pushed it out of L2: OPT's
+  /// sum takes 1.27 to 1.47 times a two-pass kernel on seven GPUs (NeuSight's model operators, 2,048 tokens).
+  /// Overcharged: short sequences on a large L2.
   void push_mask(Steps& steps) const {
-    const std::int64_t square = a_.q_len * a_.kv_len, batch = b_.options.batch;
     const auto adds = [&](std::int64_t mask) {
       return moves("attention mask", b_.size(count_ + mask), b_.size(count_));
     };
     if (a_.mask == ScoreMask::where) steps.push_back(masked("attention mask"));
-    if (a_.mask == ScoreMask::add_per_sample) steps.push_back(adds(batch * a_.kv_len));
-    if (a_.mask == ScoreMask::add_square) steps.push_back(adds(batch * square));
+    if (a_.mask == ScoreMask::add_per_sample) steps.push_back(adds(b_.options.batch * a_.kv_len));
+    if (a_.mask == ScoreMask::add_square) steps.push_back(adds(count_));
   }
 
   [[nodiscard]] bool casts() const { return a_.wide_softmax && b_.mixed(); }

@@ -58,6 +58,14 @@ void add_gemm(Traced& traced, const std::string& op, const std::string& name, co
   (op.starts_with("bmm") || product ? traced.bmm : traced.linear)[dims] += repeat;
 }
 
+/// Elements that a kernel reads of an operand: a mask that the heads share is swept by each of them.
+double read_of(const std::string& node, const std::string& shape, const std::string& result) {
+  const Dims in = numbers(shape, 'x'), out = numbers(result, 'x');
+  const bool swept_per_head = node.starts_with("add") && in.size() == 4 && out.size() == 4 && in[1] == 1 &&
+                              out[1] > 1 && in[2] > 1 && in[2] == out[2] && in[3] == out[3];
+  return elements(swept_per_head ? result : shape);
+}
+
 std::map<std::string, Traced> read_traces(const std::filesystem::path& path) {
   const CsvTable table = CsvTable::read(path);
   const std::size_t graph = table.need("graph"), name = table.need("name"), repeat = table.need("repeat"),
@@ -78,7 +86,7 @@ std::map<std::string, Traced> read_traces(const std::filesystem::path& path) {
       continue;
     }
     double moved = elements(result);
-    for (const std::string& shape : split(shapes, ';')) moved += shape.empty() ? 0 : elements(shape);
+    for (const std::string& shape : split(shapes, ';')) moved += shape.empty() ? 0 : read_of(node, shape, result);
     traced.other_bytes += 4 * moved * times;
   }
   return traces;
