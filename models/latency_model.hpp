@@ -42,7 +42,7 @@ struct LatencyModelEntry {
   std::string_view name, what;
   std::unique_ptr<LatencyModel> (*make)(const std::filesystem::path& weights);
 };
-/// One row per model, alphabetical: `roofline`, `tile` (the default).
+/// One row per model, alphabetical; `tile` is the default, `neusight` and the baselines of its paper price fp32 alone.
 std::span<const LatencyModelEntry> latency_models();
 /// `weights` empty: the committed ones. Unknown name: InputError with the nearest.
 std::unique_ptr<LatencyModel> make_latency_model(std::string_view name = "tile",

@@ -13,6 +13,10 @@ std::string_view to_string(Timing timing) {
 
 std::span<const LatencyModelEntry> latency_models() {
   static constexpr std::array kModels{
+      LatencyModelEntry{"habitat", "Habitat's scheme: networks on raw shapes, other kernels scaled by bandwidth; fp32",
+                        make_habitat},
+      LatencyModelEntry{"li", "a line per GPU and operator class (Li et al.); fp32", make_li},
+      LatencyModelEntry{"neusight", "NeuSight (ASPLOS 2025) rebuilt; fp32; fit it first", make_neusight},
       LatencyModelEntry{"roofline", "work or bytes over the sustained rates; nothing fitted", make_roofline},
       LatencyModelEntry{"tile", "tiles and waves, corrected by small networks fitted on measured kernels",
                         make_tile_model},

@@ -8,6 +8,9 @@
 
 namespace tessera {
 
+std::unique_ptr<LatencyModel> make_habitat(const std::filesystem::path& weights);
+std::unique_ptr<LatencyModel> make_li(const std::filesystem::path& weights);
+std::unique_ptr<LatencyModel> make_neusight(const std::filesystem::path& weights);
 std::unique_ptr<LatencyModel> make_roofline(const std::filesystem::path& weights);
 std::unique_ptr<LatencyModel> make_tile_model(const std::filesystem::path& weights);
 
