@@ -16,7 +16,9 @@ Seconds rough_time(const Case& c, const GpuSpec& gpu) {
   constexpr double kReached = 0.6;
   constexpr Seconds kLeast(3e-6);
   const FlopsPerSec peak = max(gpu.peak_of(c.dtype), gpu.fp32_vector_peak);
-  return kLeast + max(c.work / (kReached * peak), c.moved / (kReached * gpu.memory_bandwidth));
+  // Buses are listed faster than they copy; unknown ones count as PCIe 3.
+  const BytesPerSec path = c.over_pcie ? max(gpu.pcie_bandwidth, BytesPerSec(16e9)) : gpu.memory_bandwidth;
+  return kLeast + max(c.work / (kReached * peak), c.moved / (kReached * path));
 }
 
 }  // namespace tessera::microbench

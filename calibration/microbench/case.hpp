@@ -31,9 +31,10 @@ struct Case {
   Timing timing = Timing::graph;
   std::string layout{};  // gemm, bmm: nn, tn or nt
   std::vector<Dim> dims{};
-  Flops work{};    // of one call
-  Bytes moved{};   // compulsory traffic of one call
-  Seconds hold{};  // run at least this long, so that clock and power settle
+  Flops work{};            // of one call
+  Bytes moved{};           // compulsory traffic of one call
+  bool over_pcie = false;  // that traffic crosses the bus to the host or to other GPUs
+  Seconds hold{};          // run at least this long, so that clock and power settle
 
   /// A dimension that the case must have.
   [[nodiscard]] std::int64_t dim(std::string_view name) const {

@@ -35,9 +35,10 @@ Case sustained_gemm(Dtype dtype, std::int64_t side) {
 
 std::vector<Case> launch_cases(const GpuSpec&) {
   std::vector<Case> cases;
-  for (const Timing timing : {Timing::eager, Timing::graph}) {
-    for (const std::int64_t blocks : {1, 1024}) {
-      Case c = device_case("launch", "launch", {{"blocks", blocks}}, Bytes(0));
+  for (const std::int64_t blocks : {1, 1024}) {
+    for (const auto& [op, timing] :
+         {std::pair{"launch", Timing::eager}, {"launch", Timing::graph}, {"launch_train", Timing::eager}}) {
+      Case c = device_case("launch", op, {{"blocks", blocks}}, Bytes(0));
       c.timing = timing;
       cases.push_back(std::move(c));
     }
@@ -45,17 +46,16 @@ std::vector<Case> launch_cases(const GpuSpec&) {
   return cases;
 }
 
-std::vector<Case> copy_cases(const GpuSpec& gpu) {
+std::vector<Case> copy_cases(const GpuSpec&) {
   std::vector<Case> cases;
   for (const std::int64_t mib : {1, 16, 256}) {
     for (const std::string op : {"copy_d2d", "copy_h2d", "copy_d2h"}) {
       const bool inside = op == "copy_d2d";
       const Bytes size(static_cast<double>(mib * kMiB));
-      // rough_time knows device memory only: a copy over PCIe counts as the bytes that memory moves meanwhile.
-      const double slower = inside ? 2 : gpu.memory_bandwidth / max(gpu.pcie_bandwidth, BytesPerSec(16e9));
-      Case c = device_case("copy", op, {{"bytes", mib * kMiB}}, slower * size);
+      Case c = device_case("copy", op, {{"bytes", mib * kMiB}}, inside ? 2 * size : size);
       c.runtime = "cuda";
       c.timing = Timing::eager;
+      c.over_pcie = !inside;
       cases.push_back(std::move(c));
     }
   }
@@ -103,7 +103,8 @@ std::vector<Case> collective_cases(const GpuSpec&) {
   std::vector<Case> cases;
   for (const std::string op : {"all_reduce", "all_gather", "reduce_scatter"}) {
     for (std::int64_t bytes = 1 << 10; bytes <= 256 * kMiB; bytes *= 4) {
-      Case c = device_case("collective", op, {{"message_bytes", bytes}}, Bytes(16.0 * static_cast<double>(bytes)));
+      Case c = device_case("collective", op, {{"message_bytes", bytes}}, Bytes(2.0 * static_cast<double>(bytes)));
+      c.over_pcie = true;
       c.table = Table::collectives;
       c.runtime = "nccl";
       c.dtype = Dtype::bf16;

@@ -117,6 +117,7 @@ std::string measured_cell(const Case& c, const Result& r, std::string_view colum
   if (column == "sm_clock_mhz") return known(r.sensors.sm_clock.value() * 1e-6);
   if (column == "power_w") return known(r.sensors.power.value());
   if (column == "temperature_c") return known(r.sensors.temperature_c);
+  if (column == "gb_per_s") return known((c.moved / r.time.median).value() * 1e-9);
   if (column == "tflops") return known((c.work / r.time.median).value() * 1e-12);
   for (const auto& [name, value] : r.extras)
     if (name == column) return number(value);

@@ -26,7 +26,7 @@ struct Sampling {
   Seconds sample{1e-3};  // a graph holds as many calls as last this long: the event's resolution is 0.5 us
   int min_repeats = 10;
   int max_repeats = 200;
-  int max_calls = 200;
+  int max_calls = 500;
 };
 
 /// Calls between two events: one for eager, else as many as fill a sample.

@@ -1,0 +1,28 @@
+// Results in double precision, one row or element at a time, to hold the device's against. No dependencies: the device
+// library compiles it, too.
+#pragma once
+
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace tessera::microbench {
+
+/// The scalar of addu, mulu, divu and powu.
+inline constexpr double kScalar = 1.5;
+inline constexpr double kEpsilon = 1e-5;  // of the norms
+
+/// Operators of the `validate` contract on one element; `b` only for two tensors. gelu is the exact one, with erf.
+double elementwise(std::string_view op, double a, double b);
+std::vector<double> softmax(std::span<const double> row);
+std::vector<double> layernorm(std::span<const double> row, std::span<const double> gain, std::span<const double> bias);
+std::vector<double> rmsnorm(std::span<const double> row, std::span<const double> gain);
+double dot(std::span<const double> a, std::span<const double> b);
+/// One query against the keys and values (rows of its own size), scaled by 1 / sqrt(size).
+std::vector<double> attention(std::span<const double> query, std::span<const double> keys,
+                              std::span<const double> values);
+
+/// ||result - expected|| / ||expected||; NaN where a result is.
+double relative_error(std::span<const double> result, std::span<const double> expected);
+
+}  // namespace tessera::microbench
