@@ -12,6 +12,10 @@ std::span<const Verb> verbs() {
            make_check},
       Verb{"list", "what there is: platforms, models, policies, operators, latency-models", "tessera list platforms",
            make_list},
+      Verb{"microbench", "measure this machine's GPU with CUDA kernels; --plan says what would run",
+           "tessera microbench --gpu H100-SXM-80GB --plan\n"
+           "  tessera microbench --gpu H100-SXM-80GB --out measured/H100 --date 2026-05-31",
+           make_microbench},
       Verb{"predict", "the time of one operator or one model on one GPU",
            "tessera predict --gpu H100-SXM-80GB gemm --m 4096 --n 4096 --k 4096 --dtype bf16\n"
            "  tessera predict --gpu H100-SXM-80GB --model llama-2-7b --batch 8 --seq 2048",

@@ -10,6 +10,7 @@ namespace tessera {
 std::unique_ptr<Command> make_calibrate(CLI::App& app);
 std::unique_ptr<Command> make_check(CLI::App& app);
 std::unique_ptr<Command> make_list(CLI::App& app);
+std::unique_ptr<Command> make_microbench(CLI::App& app);
 std::unique_ptr<Command> make_predict(CLI::App& app);
 std::unique_ptr<Command> make_simulate(CLI::App& app);
 std::unique_ptr<Command> make_validate(CLI::App& app);

@@ -1,0 +1,57 @@
+// `tessera microbench`: plans everywhere, and says what is missing where it cannot measure.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+
+#include "sim/config/json.hpp"
+#include "tests/cli/program.hpp"
+
+namespace tessera::testing {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+TEST(Microbench, ThePlanNeedsNoGpu) {
+  const Outcome text = run_program("microbench --gpu H100-SXM-80GB --plan");
+  EXPECT_EQ(text.code, 0) << text.err;
+  EXPECT_THAT(text.out, AllOf(HasSubstr("H100-SXM-80GB: "), HasSubstr("gemm"), HasSubstr("NCCL, two GPUs")));
+  EXPECT_THAT(run_program("microbench --gpu T4 --plan --cases --only bmm").out, HasSubstr("bmm fp16 nn graph b="));
+  const Json json = parse_json(run_program("microbench --gpu T4 --plan --minutes 2 --json").out, "plan");
+  EXPECT_LE(json.at("expected_s").number(), 120);
+  EXPECT_GT(json.at("left_out").integer(), 0);
+  double sum = 0;
+  for (const Json& c : json.at("cases").items()) sum += c.at("expected_s").number();
+  EXPECT_NEAR(sum, json.at("expected_s").number(), 1e-6);
+}
+
+TEST(Microbench, EveryMistakeIsNamed) {
+  const Outcome flags = run_program("microbench --gpu T4 --dtype fp61 --minutes 0");
+  EXPECT_EQ(flags.code, 2);
+  EXPECT_THAT(flags.err, AllOf(HasSubstr("--dtype: error: unknown dtype 'fp61'; did you mean 'fp16'?"),
+                               HasSubstr("--minutes: error: expected more than 0"),
+                               HasSubstr("--out: error: expected the folder"), HasSubstr("--date: error: expected")));
+  EXPECT_EQ(run_program("microbench --plan").code, 2);
+  const Outcome gpu = run_program("microbench --gpu T44 --plan");
+  EXPECT_EQ(gpu.code, 2);
+  EXPECT_THAT(gpu.err, HasSubstr("did you mean"));
+}
+
+/// Hides GPUs, so that it is the same with one.
+TEST(Microbench, WithoutAGpuItSaysWhatIsMissing) {
+  const Scratch scratch;
+  ::setenv("CUDA_VISIBLE_DEVICES", "", 1);
+  const auto out = scratch.path() / "measured";
+  const Outcome outcome = run_program("microbench --gpu T4 --date 2026-05-31 --out " + out.string());
+  EXPECT_EQ(outcome.code, 1);
+  const bool built =
+      std::filesystem::exists(std::filesystem::path(TESSERA_BINARY).parent_path() / "libtessera_cuda.so");
+  EXPECT_THAT(outcome.err, HasSubstr(built ? "there is no CUDA GPU to measure" : "this build has no CUDA benchmarks"));
+  EXPECT_THAT(outcome.err, HasSubstr("--plan"));
+  EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+}  // namespace
+}  // namespace tessera::testing
