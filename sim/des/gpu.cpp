@@ -9,8 +9,9 @@ namespace tessera {
 DeviceKernel device_kernel(const KernelCost& cost, const GpuSpec& gpu) {
   DeviceKernel kernel;
   kernel.blocks = std::max<std::int64_t>(cost.blocks, 1);
-  kernel.blocks_per_sm = std::max(cost.blocks_per_sm, 1);
-  kernel.footprint = fitted_footprint(sm_limits(gpu), cost.footprint, kernel.blocks_per_sm);
+  const SmLimits limits = sm_limits(gpu);
+  kernel.blocks_per_sm = std::clamp(cost.blocks_per_sm, 1, std::min(limits.blocks, limits.threads));
+  kernel.footprint = fitted_footprint(limits, cost.footprint, kernel.blocks_per_sm);
   kernel.full_wave = std::int64_t{gpu.sms} * kernel.blocks_per_sm;
   kernel.waves = (kernel.blocks + kernel.full_wave - 1) / kernel.full_wave;
   kernel.tile_latency = cost.time.p50 / static_cast<double>(kernel.waves);

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "models/collectives.hpp"
 #include "tests/unit/des/bench_cluster.hpp"
 
@@ -64,6 +66,49 @@ TEST(RingsAcrossNodesTest, EachEntersAndLeavesOnItsRail) {
       rings_through(gpus, 4, topology),
       (std::vector<std::vector<int>>{
           {0, 1, 2, 3, 7, 6, 5, 4}, {1, 2, 3, 0, 4, 7, 6, 5}, {2, 3, 0, 1, 5, 4, 7, 6}, {3, 0, 1, 2, 6, 5, 4, 7}}));
+}
+
+// Four GPUs of a node on two NICs: each NIC carries two quarters of what a rank sends. The rank that stands for all has
+// half of its NIC, and the trace counts the bytes of both.
+TEST(FoldingTest, SharedLinksAreDividedAndTheirBytesCountedOnce) {
+  ClusterSpec cluster = small_cluster(4, 2);
+  cluster.node.nics = 2;
+  BenchPlan plan(1, 8, cluster);
+  plan.collective(CollectiveKind::all_gather, Dimension::dp, Bytes(8e9));
+  const Trace whole = plan.run_isolated(kGraphUnfolded), folded = plan.run_isolated(kGraphFolded);
+  EXPECT_NEAR(folded.makespan / whole.makespan, 1.0, 1e-9);
+  EXPECT_NEAR(whole.makespan.value(), 7e9 / 4 * 2 / 50e9, 1e-3 * whole.makespan.value());
+  int compared = 0;
+  for (const LinkUse& link : folded.links) {
+    if (link.name.find("node0/nic0") == std::string::npos) continue;
+    ++compared;
+    const auto same = std::ranges::find(whole.links, link.name, &LinkUse::name);
+    ASSERT_NE(same, whole.links.end());
+    EXPECT_NEAR(link.carried / same->carried, 1.0, 1e-9) << link.name;
+    EXPECT_NEAR(link.carried.value(), 7e9 / 2, 1) << link.name;
+  }
+  EXPECT_GE(compared, 1);
+}
+
+// Both collectives leave the node through NICs that two GPUs share: 2 x 2 flows, and the folded ones wait for each
+// other as the whole ones do.
+TEST(FoldingTest, SharedLinksAreContendedForAsInTheWhole) {
+  ClusterSpec cluster = small_cluster(2, 4);
+  cluster.node.nics = 1;
+  BenchPlan plan(4, 2, cluster);
+  plan.collective(CollectiveKind::all_gather, Dimension::tp, Bytes(1e9));
+  plan.collective(CollectiveKind::all_gather, Dimension::dp, Bytes(2e9));
+  const Trace whole = plan.run_isolated(kGraphUnfolded), folded = plan.run_isolated(kGraphFolded);
+  EXPECT_NEAR(folded.makespan / whole.makespan, 1.0, 0.01);
+}
+
+// One ring through a node of four and two of another: rank 0 sends over NVLink, yet all wait for the NIC.
+TEST(FoldingTest, TheSlowestRankSetsThePace) {
+  BenchPlan plan(1, 6, small_cluster(4, 2));
+  plan.collective(CollectiveKind::all_gather, Dimension::dp, Bytes(6e9));
+  const Trace whole = plan.run_isolated(kGraphUnfolded), folded = plan.run_isolated(kGraphFolded);
+  EXPECT_NEAR(folded.makespan / whole.makespan, 1.0, 1e-9);
+  EXPECT_NEAR(whole.makespan.value(), 5e9 / 50e9, 1e-3 * whole.makespan.value());
 }
 
 // Two collectives over the same links at the same time take as long as their bytes together.
