@@ -30,8 +30,7 @@ class Simulate final : public Command {
   }
 
   int run() override {
-    std::vector<ScenarioFile> files;  // all of them are checked before the first one runs
-    for (const std::string& path : scenarios_) files.push_back(read_scenario(path, settings_));
+    const std::vector<ScenarioFile> files = read_all();
     if (files.size() > 1 && !out_.empty())
       throw InputError(Diagnostic{"--out", 0, 0, "one folder for several scenarios; give one scenario"});
     check_run_names(files);
@@ -42,6 +41,22 @@ class Simulate final : public Command {
   }
 
  private:
+  /// All scenarios are checked before the first one runs.
+  [[nodiscard]] std::vector<ScenarioFile> read_all() const {
+    std::vector<ScenarioFile> files;
+    files.reserve(scenarios_.size());
+    std::vector<Diagnostic> mistakes;
+    for (const std::string& path : scenarios_) {
+      try {
+        files.push_back(read_scenario(path, settings_));
+      } catch (const InputError& error) {
+        mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());
+      }
+    }
+    if (!mistakes.empty()) throw InputError(std::move(mistakes));
+    return files;
+  }
+
   void check_run_names(const std::vector<ScenarioFile>& files) const {
     std::vector<std::string> names;
     for (const ScenarioFile& file : files)

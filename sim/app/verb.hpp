@@ -5,7 +5,7 @@
 #include <span>
 #include <string_view>
 
-namespace CLI {
+namespace CLI {  // NOLINT(readability-identifier-naming): CLI11 spells it so
 class App;
 }
 

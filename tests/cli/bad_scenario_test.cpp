@@ -113,6 +113,18 @@ TEST(BadScenario, OneMistakeIsOneMessage) {
   }
 }
 
+TEST(BadScenario, OfSeveralScenariosAllAreCheckedFirst) {
+  const Scratch scratch;
+  const std::string right = scratch.file("right.yaml", good());
+  const std::string first = scratch.file("first.yaml", with(good(), "bf16", "bf61"));
+  const std::string second = scratch.file("second.yaml", with(good(), "training", "trainng"));
+  const Outcome outcome = run_program("simulate " + right + " " + first + " " + second);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("first.yaml:7:14"));
+  EXPECT_THAT(outcome.err, HasSubstr("second.yaml:6:13"));
+}
+
 TEST(BadScenario, TwoRunsOfOneName) {
   const Scratch scratch;
   const std::string text = good();
