@@ -6,20 +6,23 @@ namespace tessera::microbench {
 
 std::span<const Benchmark> benchmarks() {
   static constexpr std::array kBenchmarks{
-      Benchmark{"launch", "kernel launches in a stream and in a graph", "", 1, launch_cases},
-      Benchmark{"copy", "device, to-device and from-device copies", "", 1, copy_cases},
+      Benchmark{"launch", "kernel launches in a stream and in a graph", "", 1, Seconds(0.05), launch_cases},
+      Benchmark{"copy", "device, to-device and from-device copies", "", 1, Seconds(0.2), copy_cases},
       Benchmark{"bandwidth", "reading, writing and copying from 1 MiB to 1 GiB: L2, then device memory", "", 2,
-                bandwidth_cases},
-      Benchmark{"gemm", "matrix products, plain and with bias, per dtype and layout", "cublasLt", 8, gemm_cases},
-      Benchmark{"bmm", "batched matrix products", "cublasLt", 3, bmm_cases},
-      Benchmark{"conv", "convolutions: forward, input and weight gradient", "cuDNN", 3, conv_cases},
-      Benchmark{"elementwise", "one and two tensors, with a scalar, activations", "", 2, elementwise_cases},
-      Benchmark{"rows", "softmax, layernorm, rmsnorm, embedding", "", 2, row_cases},
-      Benchmark{"attention", "prefill and decode by a plain flash kernel on tensor cores", "", 2, attention_cases},
-      Benchmark{"sustained", "clock and power of long loads", "libnvidia-ml", 3, sustained_cases},
-      Benchmark{"pairs", "two kernels at once on parts of the SMs", "", 3, pair_cases},
+                Seconds(0.1), bandwidth_cases},
+      Benchmark{"gemm", "matrix products, plain and with bias, per dtype and layout", "cublasLt", 8, Seconds(0.1),
+                gemm_cases},
+      Benchmark{"bmm", "batched matrix products", "cublasLt", 3, Seconds(0.1), bmm_cases},
+      Benchmark{"conv", "convolutions: forward, input and weight gradient", "cuDNN", 3, Seconds(0.8), conv_cases},
+      Benchmark{"elementwise", "one and two tensors, with a scalar, activations", "", 2, Seconds(0.1),
+                elementwise_cases},
+      Benchmark{"rows", "softmax, layernorm, rmsnorm, embedding", "", 2, Seconds(0.1), row_cases},
+      Benchmark{"attention", "prefill and decode by a plain flash kernel on tensor cores", "", 2, Seconds(0.2),
+                attention_cases},
+      Benchmark{"sustained", "clock and power of long loads", "libnvidia-ml", 3, Seconds(0.2), sustained_cases},
+      Benchmark{"pairs", "two kernels at once on parts of the SMs", "", 3, Seconds(0.2), pair_cases},
       Benchmark{"collective", "all-reduce, all-gather, reduce-scatter between the GPUs", "NCCL, two GPUs", 2,
-                collective_cases},
+                Seconds(2), collective_cases},
   };
   return kBenchmarks;
 }

@@ -12,7 +12,8 @@ namespace tessera::microbench {
 
 struct Benchmark {
   std::string_view name, what, needs;
-  double share;  // of the plan's time, where not all cases fit into it
+  double share;    // of the plan's time, where not all cases fit into it
+  Seconds set_up;  // of a case: operands, choice of a kernel, reference
   /// Everything worth measuring on this GPU, in order of size.
   std::vector<Case> (*cases)(const GpuSpec& gpu);
 };

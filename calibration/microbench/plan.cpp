@@ -12,8 +12,6 @@
 namespace tessera::microbench {
 namespace {
 
-/// Buffers, reference and choosing an algorithm, per case.
-constexpr Seconds kSetUp(0.1);
 constexpr Seconds kLongestCall(0.2);
 /// Operands are rotated between this many copies at most.
 constexpr double kCopies = 5;
@@ -42,7 +40,7 @@ std::vector<PlannedCase> possible(const Benchmark& row, const GpuSpec& gpu, cons
     const Seconds one = rough_time(c, gpu);
     const bool fits = c.table != Table::kernels || kCopies * c.moved < gpu.memory / 3.0;
     if (!fits || one > kLongestCall || !wanted(options.dtypes, c.dtype)) continue;
-    const Seconds expected = kSetUp + sampling_time(options.sampling, c.timing, c.hold, one);
+    const Seconds expected = row.set_up + sampling_time(options.sampling, c.timing, c.hold, one);
     std::string id = case_id(c);
     cases.push_back({std::move(c), std::move(id), expected});
   }

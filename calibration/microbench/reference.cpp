@@ -7,6 +7,82 @@
 #include <string>
 
 namespace tessera::microbench {
+namespace {
+
+std::size_t product(int a, int b, int c, int d) {
+  return std::size_t{1} * static_cast<unsigned>(a) * static_cast<unsigned>(b) * static_cast<unsigned>(c) *
+         static_cast<unsigned>(d);
+}
+
+/// Index into a tensor of square images with channels last, and back.
+struct Place {
+  int image, y, x, channel;
+  [[nodiscard]] std::size_t index(int side, int channels) const {
+    const auto size = [](int value) { return static_cast<std::size_t>(value); };
+    return ((size(image) * size(side) + size(y)) * size(side) + size(x)) * size(channels) + size(channel);
+  }
+  static Place of(std::size_t index, int side, int channels) {
+    const auto split = [&](int size) {
+      const auto part = static_cast<int>(index % static_cast<std::size_t>(size));
+      index /= static_cast<std::size_t>(size);
+      return part;
+    };
+    Place place{};
+    place.channel = split(channels);
+    place.x = split(side);
+    place.y = split(side);
+    place.image = static_cast<int>(index);
+    return place;
+  }
+};
+
+/// Calls `visit(output row, input row)` for each pair along one axis that tap `k` of the kernel connects.
+template <class Visit>
+void connect(const ConvSizes& s, int k, Visit visit) {
+  for (int o = 0; o < s.out(); ++o) {
+    const int i = o * s.stride - s.pad + k;
+    if (i >= 0 && i < s.hw) visit(o, i);
+  }
+}
+
+double weight_gradient(const ConvSizes& s, const ConvTensors& t, const Place& w) {
+  double sum = 0;
+  for (int n = 0; n < s.batch; ++n) {
+    connect(s, w.y, [&](int oy, int iy) {
+      connect(s, w.x, [&](int ox, int ix) {
+        sum += t.input[Place{n, iy, ix, w.channel}.index(s.hw, s.c_in)] *
+               t.output[Place{n, oy, ox, w.image}.index(s.out(), s.c_out)];
+      });
+    });
+  }
+  return sum;
+}
+
+/// Output at `p` from the input, or input gradient at `p` from the output's.
+double through_weights(const ConvSizes& s, const ConvTensors& t, const Place& p, bool forward) {
+  const std::span<const double> from = forward ? t.input : t.output;
+  const int side = forward ? s.hw : s.out(), channels = forward ? s.c_in : s.c_out;
+  double sum = 0;
+  const auto add = [&](int y, int x, int ky, int kx) {
+    for (int other = 0; other < channels; ++other) {
+      const Place weight{forward ? p.channel : other, ky, kx, forward ? other : p.channel};
+      sum += from[Place{p.image, y, x, other}.index(side, channels)] * t.weights[weight.index(s.ksize, s.c_in)];
+    }
+  };
+  for (int ky = 0; ky < s.ksize; ++ky) {
+    connect(s, ky, [&](int oy, int iy) {
+      if ((forward ? oy : iy) != p.y) return;
+      for (int kx = 0; kx < s.ksize; ++kx) {
+        connect(s, kx, [&](int ox, int ix) {
+          if ((forward ? ox : ix) == p.x) add(forward ? iy : oy, forward ? ix : ox, ky, kx);
+        });
+      }
+    });
+  }
+  return sum;
+}
+
+}  // namespace
 
 double elementwise(std::string_view op, double a, double b) {
   if (op == "add") return a + b;
@@ -66,6 +142,23 @@ std::vector<double> attention(std::span<const double> query, std::span<const dou
   for (std::size_t i = 0; i < weights.size(); ++i)
     for (std::size_t j = 0; j < size; ++j) result[j] += weights[i] * values[i * size + j];
   return result;
+}
+
+std::size_t ConvSizes::inputs() const {
+  return product(batch, hw, hw, c_in);
+}
+std::size_t ConvSizes::weights() const {
+  return product(c_out, ksize, ksize, c_in);
+}
+std::size_t ConvSizes::outputs() const {
+  return product(batch, out(), out(), c_out);
+}
+
+double convolution(const ConvSizes& s, ConvPass pass, const ConvTensors& tensors, std::size_t index) {
+  if (pass == ConvPass::weight) return weight_gradient(s, tensors, Place::of(index, s.ksize, s.c_in));
+  const bool forward = pass == ConvPass::forward;
+  const Place place = forward ? Place::of(index, s.out(), s.c_out) : Place::of(index, s.hw, s.c_in);
+  return through_weights(s, tensors, place, forward);
 }
 
 double relative_error(std::span<const double> result, std::span<const double> expected) {

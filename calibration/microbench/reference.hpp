@@ -2,6 +2,7 @@
 // library compiles it, too.
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,21 @@ double dot(std::span<const double> a, std::span<const double> b);
 /// One query against the keys and values (rows of its own size), scaled by 1 / sqrt(size).
 std::vector<double> attention(std::span<const double> query, std::span<const double> keys,
                               std::span<const double> values);
+
+struct ConvSizes {
+  int batch = 1, c_in = 1, c_out = 1, ksize = 1, hw = 1, stride = 1, pad = 0;
+  [[nodiscard]] int out() const { return (hw + 2 * pad - ksize) / stride + 1; }
+  [[nodiscard]] std::size_t inputs() const;
+  [[nodiscard]] std::size_t weights() const;
+  [[nodiscard]] std::size_t outputs() const;
+};
+enum class ConvPass { forward, data, weight };
+/// Tensors with channels last: batch, y, x, channel; the weights are output channel, y, x, input channel.
+struct ConvTensors {
+  std::span<const double> input, weights, output;
+};
+/// The element at `index` of what the pass computes (output, input or weights) from the other two.
+double convolution(const ConvSizes& sizes, ConvPass pass, const ConvTensors& tensors, std::size_t index);
 
 /// ||result - expected|| / ||expected||; NaN where a result is.
 double relative_error(std::span<const double> result, std::span<const double> expected);

@@ -32,6 +32,11 @@ Statistics summarise(std::vector<Seconds> samples) {
           .repeats = samples.size()};
 }
 
+Sampling held(Sampling sampling, Seconds hold) {
+  if (hold > Seconds(0)) sampling.sample = max(sampling.sample, Seconds(0.05));
+  return sampling;
+}
+
 int calls_per_sample(const Sampling& sampling, Seconds one_call, Timing timing) {
   if (timing == Timing::eager) return 1;
   const double calls = std::ceil(sampling.sample / max(one_call, Seconds(1e-9)));
@@ -41,7 +46,7 @@ int calls_per_sample(const Sampling& sampling, Seconds one_call, Timing timing) 
 std::vector<Seconds> take_samples(const Sampling& sampling, Timing timing, Seconds hold,
                                   const std::function<Seconds(int calls)>& time) {
   time(1);  // the first call loads code and data: it tells nothing
-  const int calls = calls_per_sample(sampling, time(1), timing);
+  const int calls = calls_per_sample(held(sampling, hold), time(1), timing);
   for (Seconds spent; spent < sampling.warm_up;) spent += calls * max(time(calls), Seconds(1e-9));
   std::vector<Seconds> samples;
   for (Seconds spent; !enough(sampling, hold, samples.size(), spent);) {
@@ -54,9 +59,10 @@ std::vector<Seconds> take_samples(const Sampling& sampling, Timing timing, Secon
 }
 
 Seconds sampling_time(const Sampling& sampling, Timing timing, Seconds hold, Seconds one_call) {
-  const Seconds sample = calls_per_sample(sampling, one_call, timing) * one_call;
+  const Seconds sample = calls_per_sample(held(sampling, hold), one_call, timing) * one_call;
   const Seconds least = sampling.min_repeats * sample, most = sampling.max_repeats * sample;
-  return max(sampling.warm_up, sample) + max(hold, min(max(least, sampling.time), most));
+  const Seconds running = max(sampling.warm_up, sample) + max(hold, min(max(least, sampling.time), most));
+  return running + (running / sample) * sampling.between;
 }
 
 }  // namespace tessera::microbench

@@ -27,7 +27,11 @@ struct Sampling {
   int min_repeats = 10;
   int max_repeats = 200;
   int max_calls = 500;
+  Seconds between{2e-4};  // samples: queueing, waiting, reading the events
 };
+
+/// A load that is held has no gaps to cool down in: its samples are long.
+Sampling held(Sampling sampling, Seconds hold);
 
 /// Calls between two events: one for eager, else as many as fill a sample.
 int calls_per_sample(const Sampling& sampling, Seconds one_call, Timing timing);

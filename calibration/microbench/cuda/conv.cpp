@@ -42,25 +42,10 @@ using Filter = Owned<cudnnFilterDescriptor_t, cudnnCreateFilterDescriptor, cudnn
 using Convolution =
     Owned<cudnnConvolutionDescriptor_t, cudnnCreateConvolutionDescriptor, cudnnDestroyConvolutionDescriptor>;
 
-struct Sizes {
-  int batch, c_in, c_out, ksize, hw, stride, pad;
-  [[nodiscard]] int out() const { return (hw + 2 * pad - ksize) / stride + 1; }
-  [[nodiscard]] std::size_t inputs() const { return product({batch, hw, hw, c_in}); }
-  [[nodiscard]] std::size_t weights() const { return product({c_out, ksize, ksize, c_in}); }
-  [[nodiscard]] std::size_t outputs() const { return product({batch, out(), out(), c_out}); }
-  static std::size_t product(std::array<int, 4> dims) {
-    std::size_t result = 1;
-    for (const int d : dims) result *= static_cast<std::size_t>(d);
-    return result;
-  }
-};
-
-Sizes sizes_of(const Case& c) {
+ConvSizes sizes_of(const Case& c) {
   const auto size = [&](const char* name) { return static_cast<int>(c.dim(name)); };
   return {size("b"), size("c_in"), size("c_out"), size("ksize"), size("hw"), size("stride"), size("pad")};
 }
-
-enum class Pass { forward, data, weight };
 
 template <class Perf, class Find>
 Perf first_fitting(Find find) {
@@ -79,9 +64,9 @@ class ConvTrial final : public GpuTrial {
   explicit ConvTrial(const Case& c)
       : GpuTrial(c.timing, 1),
         s_(sizes_of(c)),
-        pass_(c.op == "conv2d_dgrad"   ? Pass::data
-              : c.op == "conv2d_wgrad" ? Pass::weight
-                                       : Pass::forward),
+        pass_(c.op == "conv2d_dgrad"   ? ConvPass::data
+              : c.op == "conv2d_wgrad" ? ConvPass::weight
+                                       : ConvPass::forward),
         format_(stored(c.dtype)),
         tf32_(c.dtype == Dtype::tf32) {
     const cudnnDataType_t type = format_ == Stored::fp16 ? CUDNN_DATA_HALF : CUDNN_DATA_FLOAT;
@@ -99,9 +84,9 @@ class ConvTrial final : public GpuTrial {
                                  : tf32_                 ? CUDNN_DEFAULT_MATH
                                                          : CUDNN_FMA_MATH;
     check_dnn(cudnnSetConvolutionMathType(convolution_, math), "convolution");
-    input_ = operand(pass_ == Pass::data, s_.inputs(), 80);
-    weights_ = operand(pass_ == Pass::weight, s_.weights(), 81);
-    output_ = operand(pass_ == Pass::forward, s_.outputs(), 82);
+    input_ = operand(pass_ == ConvPass::data, s_.inputs(), 80);
+    weights_ = operand(pass_ == ConvPass::weight, s_.weights(), 81);
+    output_ = operand(pass_ == ConvPass::forward, s_.outputs(), 82);
     workspace_ = Buffer(kWorkspace);
     choose();
   }
@@ -114,12 +99,12 @@ class ConvTrial final : public GpuTrial {
   }
 
   void choose() {
-    if (pass_ == Pass::forward)
+    if (pass_ == ConvPass::forward)
       forward_ = first_fitting<cudnnConvolutionFwdAlgoPerf_t>([&](int most, int* count, auto* found) {
                    return cudnnGetConvolutionForwardAlgorithm_v7(library_, input_shape_, weight_shape_, convolution_,
                                                                  output_shape_, most, count, found);
                  }).algo;
-    else if (pass_ == Pass::data)
+    else if (pass_ == ConvPass::data)
       data_ = first_fitting<cudnnConvolutionBwdDataAlgoPerf_t>([&](int most, int* count, auto* found) {
                 return cudnnGetConvolutionBackwardDataAlgorithm_v7(library_, weight_shape_, output_shape_, convolution_,
                                                                    input_shape_, most, count, found);
@@ -135,11 +120,11 @@ class ConvTrial final : public GpuTrial {
     check_dnn(cudnnSetStream(library_, stream), "stream");
     const float one = 1, zero = 0;
     cudnnStatus_t status = CUDNN_STATUS_SUCCESS;
-    if (pass_ == Pass::forward)
+    if (pass_ == ConvPass::forward)
       status = cudnnConvolutionForward(library_, &one, input_shape_, input_.get(), weight_shape_, weights_.get(),
                                        convolution_, forward_, workspace_.get(), kWorkspace, &zero, output_shape_,
                                        output_.get());
-    else if (pass_ == Pass::data)
+    else if (pass_ == ConvPass::data)
       status = cudnnConvolutionBackwardData(library_, &one, weight_shape_, weights_.get(), output_shape_, output_.get(),
                                             convolution_, data_, workspace_.get(), kWorkspace, &zero, input_shape_,
                                             input_.get());
@@ -150,82 +135,25 @@ class ConvTrial final : public GpuTrial {
     check_dnn(status, "convolution");
   }
 
-  using Values = std::vector<double>;
-  [[nodiscard]] std::size_t at(int n, int y, int x, int side, int channel, int channels) const {
-    return ((static_cast<std::size_t>(n) * static_cast<std::size_t>(side) + static_cast<std::size_t>(y)) *
-                static_cast<std::size_t>(side) +
-            static_cast<std::size_t>(x)) *
-               static_cast<std::size_t>(channels) +
-           static_cast<std::size_t>(channel);
-  }
-
-  /// Calls `visit(output row, input row)` for each pair along one axis that the tap `k` of the kernel connects.
-  template <class Visit>
-  void taps(int k, Visit visit) const {
-    for (int o = 0; o < s_.out(); ++o) {
-      const int i = o * s_.stride - s_.pad + k;
-      if (i >= 0 && i < s_.hw) visit(o, i);
-    }
-  }
-
-  /// The element of the result at `index`, by the definition: the sum over all products of two operands that meet in
-  /// it.
-  [[nodiscard]] double reference(std::size_t index, const Values& in, const Values& weights, const Values& out) const {
-    const auto split = [&](std::size_t size) {
-      const int part = static_cast<int>(index % size);
-      index /= size;
-      return part;
-    };
-    const auto as_size = [](int value) { return static_cast<std::size_t>(value); };
-    double sum = 0;
-    const auto tap = [&](int n, int oy, int ox, int iy, int ix, int co, int ci, int ky, int kx) {
-      const double x = in[at(n, iy, ix, s_.hw, ci, s_.c_in)], y = out[at(n, oy, ox, s_.out(), co, s_.c_out)];
-      const double w = weights[at(co, ky, kx, s_.ksize, ci, s_.c_in)];
-      sum += pass_ == Pass::forward ? x * w : pass_ == Pass::data ? y * w : x * y;
-    };
-    if (pass_ == Pass::weight) {
-      const int ci = split(as_size(s_.c_in)), kx = split(as_size(s_.ksize)), ky = split(as_size(s_.ksize));
-      const int co = static_cast<int>(index);
-      for (int n = 0; n < s_.batch; ++n)
-        taps(ky, [&](int oy, int iy) { taps(kx, [&](int ox, int ix) { tap(n, oy, ox, iy, ix, co, ci, ky, kx); }); });
-      return sum;
-    }
-    const bool forward = pass_ == Pass::forward;
-    const int side = forward ? s_.out() : s_.hw, others = forward ? s_.c_in : s_.c_out;
-    const int channel = split(as_size(forward ? s_.c_out : s_.c_in)), x = split(as_size(side)),
-              y = split(as_size(side));
-    const int n = static_cast<int>(index);
-    for (int ky = 0; ky < s_.ksize; ++ky)
-      for (int kx = 0; kx < s_.ksize; ++kx)
-        taps(ky, [&](int oy, int iy) {
-          if ((forward ? oy : iy) != y) return;
-          taps(kx, [&](int ox, int ix) {
-            if ((forward ? ox : ix) != x) return;
-            for (int other = 0; other < others; ++other)
-              tap(n, oy, ox, iy, ix, forward ? channel : other, forward ? other : channel, ky, kx);
-          });
-        });
-    return sum;
-  }
-
   double compare() override {
     constexpr std::size_t kSamples = 50;
-    const Buffer& result = pass_ == Pass::forward ? output_ : pass_ == Pass::data ? input_ : weights_;
+    const Buffer& result = pass_ == ConvPass::forward ? output_ : pass_ == ConvPass::data ? input_ : weights_;
     if (unwritten(result)) return std::numeric_limits<double>::infinity();
-    const Values in = download(input_, format_, 0, s_.inputs()), weights = download(weights_, format_, 0, s_.weights()),
-                 out = download(output_, format_, 0, s_.outputs());
-    const Values& whole = pass_ == Pass::forward ? out : pass_ == Pass::data ? in : weights;
-    Values results, expected;
+    const std::vector<double> in = download(input_, format_, 0, s_.inputs()),
+                              weights = download(weights_, format_, 0, s_.weights()),
+                              out = download(output_, format_, 0, s_.outputs());
+    const std::vector<double>& whole = pass_ == ConvPass::forward ? out : pass_ == ConvPass::data ? in : weights;
+    std::vector<double> results, expected;
     for (std::size_t i = 0; i < kSamples; ++i) {
       const std::size_t index = i * (whole.size() - 1) / (kSamples - 1);
       results.push_back(whole[index]);
-      expected.push_back(reference(index, in, weights, out));
+      expected.push_back(convolution(s_, pass_, {in, weights, out}, index));
     }
     return relative_error(results, expected);
   }
 
-  Sizes s_;
-  Pass pass_;
+  ConvSizes s_;
+  ConvPass pass_;
   Stored format_;
   bool tf32_;
   Library library_;

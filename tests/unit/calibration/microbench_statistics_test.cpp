@@ -74,16 +74,21 @@ TEST(MicrobenchStatistics, AHeldLoadKeepsTheLaterHalf) {
 }
 
 TEST(MicrobenchStatistics, ExpectedTimeIsWhatConstantCallsTake) {
+  const Sampling sampling;
   for (const double one : {2e-6, 1e-4, 5e-3, 0.04}) {
     for (const Timing timing : {Timing::graph, Timing::eager}) {
-      Seconds spent;
-      take_samples({}, timing, Seconds(0), [&](int calls) {
-        spent += calls * Seconds(one);
-        return Seconds(one);
-      });
-      const Seconds expected = sampling_time({}, timing, Seconds(0), Seconds(one));
-      const Seconds slack = 2 * Seconds(one) + 2 * calls_per_sample({}, Seconds(one), timing) * Seconds(one);
-      EXPECT_NEAR(spent.value(), expected.value(), slack.value() + 1e-12) << one;
+      for (const Seconds hold : {Seconds(0), Seconds(6)}) {
+        Seconds spent;
+        take_samples(sampling, timing, hold, [&](int calls) {
+          spent += calls * Seconds(one) + sampling.between;
+          return Seconds(one);
+        });
+        const Seconds expected = sampling_time(sampling, timing, hold, Seconds(one));
+        const Seconds sample = calls_per_sample(held(sampling, hold), Seconds(one), timing) * Seconds(one);
+        // The two first calls, and each loop ends on a whole sample, or one later where the sum falls short by rounding.
+        const Seconds slack = 6 * (sample + sampling.between);
+        EXPECT_NEAR(spent.value(), expected.value(), slack.value()) << one;
+      }
     }
   }
 }
