@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "models/device.hpp"
+
 namespace tessera {
 
 EnergyParts step_energy(const Plan& plan, const CostTable& costs, const ClusterSpec& cluster,
@@ -13,7 +15,7 @@ EnergyParts step_energy(const Plan& plan, const CostTable& costs, const ClusterS
 
   EnergyParts parts;
   parts.kernels = per_gpu * gpus;
-  parts.idle_gpus = kIdlePowerShare * cluster.gpu.power_cap * max(Seconds(), step.p50 - compute) * gpus;
+  parts.idle_gpus = derive_device(cluster.gpu).idle * max(Seconds(), step.p50 - compute) * gpus;
   parts.hosts = cluster.node.host_power * step.p50 * (static_cast<double>(gpus) / cluster.node.gpus);
   const Joules p50 = parts.kernels + parts.idle_gpus + parts.hosts;
   const auto deviation = [&](Seconds other) {

@@ -9,9 +9,6 @@
 
 namespace tessera {
 
-/// Share of the power cap that a GPU draws while no kernel runs (clocks up, memory refreshed, links trained).
-/// Data sheets do not state it; idle readings of 50-80 W on parts of 300-700 W give 0.1 to 0.2.
-inline constexpr double kIdlePowerShare = 0.12;
 /// Relative error of kernel energy at p10 and p90; not fitted.
 inline constexpr double kEnergyError = 0.25;
 
@@ -21,10 +18,10 @@ struct EnergyParts {
   Estimate<Joules> total;
 };
 
-/// kernels: KernelCost::energy per call, on every GPU. idle: kIdlePowerShare x cap while no kernel runs. hosts:
-/// NodeSpec::host_power x used GPUs / GPUs of a node x step. Band: the parts that last as long as the step follow
-/// `step`, kernels +- kEnergyError; both added as independent. Not modelled: switches between nodes, cooling, power
-/// supplies, energy of moving bytes over links.
+/// kernels: KernelCost::energy per call, on every GPU. idle: the GPU's idle power (Device::idle) while no kernel runs.
+/// hosts: NodeSpec::host_power x used GPUs / GPUs of a node x step. Band: the parts that last as long as the step
+/// follow `step`, kernels +- kEnergyError; both added as independent. Not modelled: switches between nodes, cooling,
+/// power supplies, energy of moving bytes over links.
 EnergyParts step_energy(const Plan& plan, const CostTable& costs, const ClusterSpec& cluster,
                         const Estimate<Seconds>& step, Seconds compute);
 

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "models/device.hpp"
 #include "sim/report/error_bar.hpp"
 #include "tests/unit/report/tiny_run.hpp"
 
@@ -84,7 +85,7 @@ TEST(Summary, ProvenanceIsTheWorstThatMatters) {
 TEST(Energy, KernelsIdleAndHosts) {
   const Summary s = TinyRun().summary();
   EXPECT_DOUBLE_EQ(s.energy.kernels.value(), 2 * (10 + 10 + 5));
-  EXPECT_DOUBLE_EQ(s.energy.idle_gpus.value(), 2 * kIdlePowerShare * 50 * 1.5);
+  EXPECT_DOUBLE_EQ(s.energy.idle_gpus.value(), 2 * derive_device(TinyRun().cluster.gpu).idle.value() * 1.5);
   EXPECT_DOUBLE_EQ(s.energy.hosts.value(), 100 * 5.5 * 2 / 4);
   const double total = s.energy.kernels.value() + s.energy.idle_gpus.value() + s.energy.hosts.value();
   EXPECT_DOUBLE_EQ(s.energy.total.p50.value(), total);
