@@ -7,6 +7,27 @@
 
 namespace tessera {
 
+namespace {
+
+/// AIConfigurator's rows, and NeuSight's of GPUs whose matrix unit takes fp32 (AMD; the source has only split=test
+/// there).
+Dataset read_gemm_matrix(const std::filesystem::path& data) {
+  Dataset all = read_aic_gemm(data);
+  const Dataset fp32 = read_neusight_gemm(data);
+  for (std::size_t gpu = 0; gpu < fp32.gpus.size(); ++gpu) {
+    if (find_gpu(fp32.gpus[gpu]).matrix_unit != MatrixUnit::mfma) continue;
+    for (Sample sample : fp32.samples) {
+      if (sample.gpu != gpu) continue;
+      sample.gpu = all.gpu_index(fp32.gpus[gpu]);
+      sample.fit = true;
+      all.samples.push_back(sample);
+    }
+  }
+  return all;
+}
+
+}  // namespace
+
 std::span<const Recipe> recipes() {
   static const std::array kRecipes{
       Recipe{.family = FamilyId::gemm_simt,
@@ -17,8 +38,8 @@ std::span<const Recipe> recipes() {
              .rows_per_group = 8000,
              .fit_constants = true},
       Recipe{.family = FamilyId::gemm_matrix,
-             .source = "ai-dynamo/aiconfigurator 095f58a (Apache-2.0): gemm",
-             .load = read_aic_gemm,
+             .source = "ai-dynamo/aiconfigurator 095f58a (Apache-2.0): gemm; sitar-lab/NeuSight 6945927 (MIT): AMD",
+             .load = read_gemm_matrix,
              .train = {.hidden = {48, 48}, .epochs = 15},
              .members = 3,
              .rows_per_group = 15000,

@@ -10,7 +10,7 @@ namespace {
 // Share of nominal peak that large GEMMs reach where power does not bind. Matrix units: best of a search over shapes
 // on A100, H100, H200, B200 is 0.73-0.87 (stas00/ml-engineering, MAMF tables). fp32 lanes: with 16 lanes per scheduler
 // an FFMA holds its lanes two cycles and loads issue between; with 32 every load takes an FFMA's slot.
-constexpr double kMatrixShare = 0.85, kLaneShare = 0.92, kLaneShareFullIssue = 0.80;
+constexpr double kMatrixShare = 0.85, kMfmaShare = 0.65, kLaneShare = 0.92, kLaneShareFullIssue = 0.80;
 constexpr int kLanesFullIssue = 128;
 
 // FLOP/s per watt of the whole board under large GEMMs. A wider matrix unit reuses its operands more, and a narrower
@@ -21,6 +21,9 @@ constexpr double kMatrixPerWatt = 0.63e12, kMatrixRate = 512;
 constexpr double kMatrixRateExponent = 0.42, kNarrowExponent = 0.6;
 // fp32 lanes: P4 56 (16 nm), T4 56 (12 nm), A100 PCIe 63 (7 nm) GFLOP/s/W, large Linear of NeuSight's data.
 constexpr double kLanesPerWatt = 63e9, kLanesOldPerWatt = 56e9;
+// No fp32 data below 7 nm: there the base clock, which the vendor promises at the power cap, bounds the rate from
+// below; large GEMMs ran 1.0 to 1.5 times as fast as at base clock on P4, V100, T4 and both A100s.
+constexpr double kAboveBase = 1.2;
 constexpr double kOldNode = 10;         // nm; planar and first FinFET generations above
 constexpr double kOldNodeMatrix = 1.6;  // energy of a matrix FLOP there, relative
 
@@ -60,11 +63,11 @@ double lanes_per_watt(const GpuSpec& gpu) {
   return gpu.process_nm > kOldNode ? kLanesOldPerWatt : kLanesPerWatt;
 }
 
-/// The vendor promises the base clock at the power cap; a good kernel stays above it.
 FlopsPerSec lanes_sustained(const GpuSpec& gpu) {
   const double share = gpu.fp32_lanes_per_sm >= kLanesFullIssue ? kLaneShareFullIssue : kLaneShare;
   const double at_base = gpu.fp32_vector_peak.value() * gpu.base_clock.value() / gpu.boost_clock.value();
-  const double powered = std::max(gpu.power_cap.value() * lanes_per_watt(gpu), at_base);
+  const double by_power = gpu.power_cap.value() * lanes_per_watt(gpu);
+  const double powered = gpu.process_nm > kOldNode ? by_power : std::max(by_power, kAboveBase * at_base);
   return FlopsPerSec(std::min(share * gpu.fp32_vector_peak.value(), powered));
 }
 
@@ -101,7 +104,8 @@ Device derive_device(const GpuSpec& gpu) {
     const double per_watt = matrix ? matrix_per_watt(dtype, gpu) : lanes_per_watt(gpu);
     // Lanes that run two or more narrow operations at once keep the share that they reach in fp32.
     const double lanes = device.sustained_vector / gpu.fp32_vector_peak * peak;
-    device.sustained[i] = FlopsPerSec(matrix ? std::min(kMatrixShare * peak, gpu.power_cap.value() * per_watt) : lanes);
+    const double share = gpu.matrix_unit == MatrixUnit::mfma ? kMfmaShare : kMatrixShare;
+    device.sustained[i] = FlopsPerSec(matrix ? std::min(share * peak, gpu.power_cap.value() * per_watt) : lanes);
     device.energy_per_flop[i] =
         JoulesPerFlop(active * std::min(1 / per_watt, gpu.power_cap.value() / device.sustained[i].value()));
   }

@@ -4,20 +4,23 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/cache.hpp"
 #include "models/gemm_tiles.hpp"
 
 namespace tessera {
 
 namespace {
 
-constexpr double kSpill = 3.0;     // how sharply a working set spills out of L2, as a power of its size
-constexpr int kRotatedCopies = 5;  // AIConfigurator's benchmark
-constexpr int kAlignment = 4;      // elements: vector loads of 16 bytes in fp32
+// How sharply a working set spills out of L2, as a power of its size; between LRU (a step) and random replacement (1).
+constexpr double kSpill = 1.5;
+constexpr int kRotatedCopies = 5;    // AIConfigurator's benchmark
+constexpr double kMiddleFma = 1024;  // per clock and SM: of a matrix unit neither narrow nor wide
+constexpr int kAlignment = 4;        // elements: vector loads of 16 bytes in fp32
 
 /// The family's fitted constants, in the order of its row.
 struct GemmNumbers {
   GemmConstants tiles;
-  double usable_l2, floor, floor_cycles, eager_floor, quantise_share, quantise_floor;
+  double l2_fill, floor, floor_cycles, eager_floor, quantise_share, quantise_floor;
 };
 
 GemmNumbers numbers_of(const FamilyWeights& weights) {
@@ -26,11 +29,7 @@ GemmNumbers numbers_of(const FamilyWeights& weights) {
 }
 
 /// Share of the traffic that L2 serves because the call was made before.
-double resident_share(double working_set, double usable_l2) {
-  return 1 / (1 + std::pow(working_set / usable_l2, kSpill));
-}
-
-double hit_share(const GemmShape& shape, double element, const PredictContext& context, double usable_l2) {
+double hit_share(const GemmShape& shape, double element, const PredictContext& context, Bytes capacity) {
   const auto batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m),
              n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
   const double weights = batch * n * k * element, activations = batch * m * (n + k) * element;
@@ -38,9 +37,9 @@ double hit_share(const GemmShape& shape, double element, const PredictContext& c
     case Residency::cold:
       return 0;
     case Residency::rotated:
-      return resident_share(kRotatedCopies * weights + activations, usable_l2);
+      return 1 - spilled_share(Bytes(kRotatedCopies * weights + activations), capacity, kSpill);
     case Residency::warm:
-      return resident_share(weights + activations, usable_l2);
+      return 1 - spilled_share(Bytes(weights + activations), capacity, kSpill);
   }
   return 0;
 }
@@ -63,6 +62,7 @@ Seconds quantise_time(const GemmShape& shape, double element, const GemmNumbers&
 
 void fill_inputs(const Kernel& kernel, const GemmShape& shape, const GemmPlan& plan, const Device& device,
                  Seconds quantise, KernelAnalysis& out) {
+  const bool mfma = device.spec.matrix_unit == MatrixUnit::mfma;
   const double element = element_size(kernel.dtype).value();
   const double per_sm = static_cast<double>(plan.blocks) / device.spec.sms;
   const double rounds = std::ceil(per_sm);
@@ -81,11 +81,12 @@ void fill_inputs(const Kernel& kernel, const GemmShape& shape, const GemmPlan& p
                 log_of(plan.tile.n),
                 static_cast<float>(1.0 / plan.split_k),
                 share(plan.time / out.floor, 1),
-                share(traffic(kernel).total() / device.spec.l2, 1),
+                share(traffic(kernel).total() / usable_l2(device.spec), 1),
                 static_cast<float>(unaligned),
                 log_of(plan.blocks_per_sm),
                 shape.bias ? 1.0F : 0.0F,
-                log_of(device.fma_per_clock(kernel.dtype)),
+                mfma ? 0.0F : log_of(device.fma_per_clock(kernel.dtype) / kMiddleFma),
+                mfma ? 1.0F : 0.0F,
                 log_of(2 / element),
                 static_cast<float>(quantise / (quantise + plan.time))};
 }
@@ -98,8 +99,8 @@ KernelAnalysis analyse(const Kernel& kernel, const Device& device, const Predict
   KernelAnalysis out;
   out.floor = context.timing == Timing::eager ? Seconds(numbers.eager_floor)
                                               : Seconds(numbers.floor) + numbers.floor_cycles / device.spec.boost_clock;
-  const double usable_l2 = numbers.usable_l2 * device.spec.l2.value();
-  out.hbm_bytes = traffic(kernel).total() * (1 - hit_share(shape, element, context, usable_l2));
+  const Bytes capacity = usable_l2(device.spec) * numbers.l2_fill;
+  out.hbm_bytes = traffic(kernel).total() * (1 - hit_share(shape, element, context, capacity));
   const GemmPlan plan = choose_gemm(
       shape, {.rate = rate, .unit = unit, .element = element, .hbm_bytes = out.hbm_bytes, .constants = numbers.tiles},
       device);

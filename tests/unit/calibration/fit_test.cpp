@@ -15,7 +15,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::array kGpus{"A100-SXM-80GB", "H100-SXM-80GB", "L40S"};
+constexpr std::array kGpus{"A100-SXM-80GB", "H100-SXM-80GB", "H200-SXM-141GB"};
 
 /// bf16 GEMMs that take `slower(k)` times their closed form.
 template <class Slower>
@@ -53,9 +53,9 @@ Recipe recipe(bool constants) {
 
 TEST(Fit, LearnsWhatTheClosedFormMissesAndCarriesItToAnUnseenGpu) {
   const Dataset data = made_up(1500, starting_point(), [](double k) { return 1.2 + 2000 / (k + 1000); });
-  const FamilyWeights weights = fit_family(recipe(false), data, std::vector<std::string>{"H100-SXM-80GB"});
-  const LeftOut before = errors_on(starting_point(), recipe(false), data, "H100-SXM-80GB").front();
-  const LeftOut after = errors_on(weights, recipe(false), data, "H100-SXM-80GB").front();
+  const FamilyWeights weights = fit_family(recipe(false), data, std::vector<std::string>{"H200-SXM-141GB"});
+  const LeftOut before = errors_on(starting_point(), recipe(false), data, "H200-SXM-141GB").front();
+  const LeftOut after = errors_on(weights, recipe(false), data, "H200-SXM-141GB").front();
   EXPECT_EQ(after.rows, 1500U);
   EXPECT_EQ(after.op, "gemm bf16");
   EXPECT_GT(before.mean_error, 0.3);
@@ -70,10 +70,10 @@ TEST(Fit, TheSameDataGivesTheSameWeights) {
 
 TEST(Fit, ALeftOutGpuChangesNothing) {
   Dataset data = made_up(300, starting_point(), [](double) { return 1.3; });
-  const std::vector<std::string> without{"L40S"};
+  const std::vector<std::string> without{"H200-SXM-141GB"};
   const std::string first = to_json(fit_family(recipe(true), data, without)).dump();
   for (Sample& sample : data.samples) {
-    if (data.gpus[sample.gpu] == "L40S") sample.time *= 10;
+    if (data.gpus[sample.gpu] == "H200-SXM-141GB") sample.time *= 10;
   }
   EXPECT_EQ(first, to_json(fit_family(recipe(true), data, without)).dump());
 }
