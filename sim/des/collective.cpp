@@ -68,6 +68,7 @@ void Collectives::end(Meeting& meeting) {
 
 std::vector<std::string> Collectives::waiting() const {
   std::vector<const Meeting*> open;
+  open.reserve(meetings_.size());
   for (const auto& [unused, meeting] : meetings_) open.push_back(&meeting);
   std::ranges::sort(open, {}, [](const Meeting* m) { return key(m->group, m->task); });
   std::vector<std::string> lines;

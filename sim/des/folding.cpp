@@ -4,6 +4,7 @@
 // both are shared by the same number of flows, and otherwise the smaller number is taken.
 #include <algorithm>
 #include <limits>
+#include <span>
 
 #include "sim/base/error.hpp"
 #include "sim/des/routing.hpp"
@@ -27,14 +28,31 @@ void add(std::vector<double>& load, const Flow& flow) {
   for (const FlowLink& link : flow.links) load[static_cast<std::size_t>(link.id)] += flow.share;
 }
 
-double seconds_per_byte_of(const CommunicationGroup& group, const std::vector<Link>& links) {
-  std::vector<double> load(links.size());
-  for (const Flow& flow : group.flows) add(load, flow);
-  double slowest = 0;
-  for (std::size_t l = 0; l < links.size(); ++l) {
-    if (load[l] > 0) slowest = std::max(slowest, load[l] / links[l].bandwidth.value());
+Load load_of(std::span<const CommunicationGroup> groups, int gpu, const std::vector<Link>& links) {
+  Load load{std::vector<double>(links.size()), std::vector<double>(links.size()), 0};
+  for (const CommunicationGroup& group : groups) {
+    for (const Flow& flow : group.flows) {
+      add(load.all, flow);
+      if (flow.from == gpu) add(load.own, flow);
+    }
   }
-  return slowest;
+  for (std::size_t l = 0; l < links.size(); ++l) {
+    if (load.all[l] > 0)
+      load.seconds_per_byte = std::max(load.seconds_per_byte, load.all[l] / links[l].bandwidth.value());
+  }
+  return load;
+}
+
+/// Of all the groups, what `gpu` sends.
+CommunicationGroup only_from(int gpu, std::span<CommunicationGroup> groups) {
+  CommunicationGroup one{.size = groups.front().size};
+  for (CommunicationGroup& group : groups) {
+    one.step_latency = max(one.step_latency, group.step_latency);
+    for (Flow& flow : group.flows) {
+      if (flow.from == gpu) one.flows.push_back(std::move(flow));
+    }
+  }
+  return one;
 }
 
 }  // namespace
@@ -44,21 +62,10 @@ std::vector<Link> Routing::fold(int gpu, const std::vector<Link>& links) {
   std::vector<double> copies(links.size(), kUnused);  // the fewest over the kinds of collective
   std::vector<Folded> kinds;
   for (auto& [kind, group_of_rank] : group_of_rank_) {
-    Load load{std::vector<double>(links.size()), std::vector<double>(links.size()), 0};
-    CommunicationGroup one{.size = groups_[group_of_rank.front()].size};
     const auto [first, last] = std::ranges::minmax(group_of_rank);
-    for (std::uint32_t g = first; g <= last; ++g) {
-      one.step_latency = max(one.step_latency, groups_[g].step_latency);
-      for (Flow& flow : groups_[g].flows) {
-        add(load.all, flow);
-        if (flow.from != gpu) continue;
-        add(load.own, flow);
-        one.flows.push_back(std::move(flow));
-      }
-    }
-    for (std::size_t l = 0; l < links.size(); ++l) {
-      load.seconds_per_byte = std::max(load.seconds_per_byte, load.all[l] / links[l].bandwidth.value());
-    }
+    const std::span<CommunicationGroup> groups(&groups_[first], last - first + 1);
+    const Load load = load_of(groups, gpu, links);
+    CommunicationGroup one = only_from(gpu, groups);
     for (Flow& flow : one.flows) {
       for (FlowLink& link : flow.links) {
         const auto l = static_cast<std::size_t>(link.id);
@@ -73,9 +80,8 @@ std::vector<Link> Routing::fold(int gpu, const std::vector<Link>& links) {
   for (std::size_t l = 0; l < links.size(); ++l) scaled[l].bandwidth /= copies[l];
   groups_.clear();
   for (auto& [group, seconds_per_byte] : kinds) {
-    if (seconds_per_byte > seconds_per_byte_of(group, scaled) * (1 + 1e-9)) {
-      group.slowest = BytesPerSec(1 / seconds_per_byte);
-    }
+    const double own = load_of({&group, 1}, gpu, scaled).seconds_per_byte;
+    if (seconds_per_byte > own * (1 + 1e-9)) group.slowest = BytesPerSec(1 / seconds_per_byte);
     groups_.push_back(std::move(group));
   }
   return scaled;

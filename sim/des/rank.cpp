@@ -41,7 +41,7 @@ Program::Program(const Plan& the_plan, const CostTable& costs, const GpuSpec& gp
   }
 }
 
-RankRun::RankRun(Stage stage, Rank rank, std::size_t gpu, GpuDevice& device)
+RankRun::RankRun(const Stage& stage, Rank rank, std::size_t gpu, GpuDevice& device)
     : stage_(stage),
       rank_(rank),
       gpu_(gpu),

@@ -44,7 +44,7 @@ struct Stage {
 class RankRun {
  public:
   /// `gpu`: position of its GPU among the simulated ones.
-  RankRun(Stage stage, Rank rank, std::size_t gpu, GpuDevice& device);
+  RankRun(const Stage& stage, Rank rank, std::size_t gpu, GpuDevice& device);
 
   void start();
   /// What it is waiting for, in words; empty when everything ran.

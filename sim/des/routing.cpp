@@ -61,6 +61,7 @@ std::vector<std::vector<int>> rings_through(std::span<const int> gpus, int gpus_
   if (nodes.size() == 1) return topology.rings(gpus);
   std::vector<std::vector<int>> rings;
   const std::size_t channels = equally_many(nodes) ? nodes.front().size() : 1;
+  rings.reserve(channels);
   for (std::size_t channel = 0; channel < channels; ++channel) rings.push_back(rotated_ring(nodes, channel));
   return rings;
 }
@@ -72,6 +73,7 @@ std::vector<Flow> ring_flows(const std::vector<std::vector<int>>& rings) {
     for (std::size_t i = 0; i < ring.size(); ++i) ++uses[{ring[i], ring[(i + 1) % ring.size()]}];
   }
   std::vector<Flow> flows;
+  flows.reserve(uses.size());
   for (const auto& [ends, count] : uses) {
     flows.push_back({ends.first, ends.second, static_cast<double>(count) / static_cast<double>(rings.size()), {}});
   }

@@ -55,6 +55,13 @@ struct Cast {
   }
 };
 
+std::vector<std::string> line_names(const Program& program) {
+  std::vector<std::string> names;
+  names.reserve(program.lines.size());
+  for (const Program::Line& line : program.lines) names.push_back(line.name);
+  return names;
+}
+
 void require_complete(const std::vector<std::unique_ptr<RankRun>>& ranks, const Collectives& collectives, Seconds now) {
   std::vector<std::string> reasons = collectives.waiting();
   for (const auto& rank : ranks) {
@@ -83,9 +90,7 @@ Trace simulate(const SimulationInput& input) {
   Engine engine(cast.gpus, {links, [&](int from, int to) { return topology.path(from, to); }});
   const Program program(input.plan, input.costs, input.cluster.gpu);
   const Host host(input.options.cuda_graph ? Seconds(0.0) : input.cluster.node.host_launch);
-  std::vector<std::string> lines;
-  for (const Program::Line& line : program.lines) lines.push_back(line.name);
-  Recorder recorder(input.options.record_spans, cast.simulated, lines, topology.links());
+  Recorder recorder(input.options.record_spans, cast.simulated, line_names(program), topology.links());
   Collectives collectives(engine, input.plan, routing, cast.engine_gpu, recorder);
   std::vector<std::unique_ptr<GpuDevice>> devices;
   std::vector<std::unique_ptr<RankRun>> ranks;
@@ -95,7 +100,7 @@ Trace simulate(const SimulationInput& input) {
                                     [&recorder, g](std::uint32_t line, std::uint32_t task, Seconds start, Seconds end) {
                                       recorder.task(g, line, task, true, start, end);
                                     }));
-    for (std::size_t line = 0; line < lines.size(); ++line) devices.back()->add_stream();
+    for (std::size_t line = 0; line < program.lines.size(); ++line) devices.back()->add_stream();
     ranks.push_back(std::make_unique<RankRun>(Stage{program, routing, host, engine, collectives, recorder},
                                               static_cast<Rank>(g), g, *devices.back()));
   }

@@ -45,7 +45,10 @@ class Reader {
 
   template <class T>
   requires std::is_trivially_copyable_v<T>
-  void get(T& value) { std::memcpy(&value, take(sizeof value).data(), sizeof value); }
+  void get(T& value) {
+    const std::string_view raw = take(sizeof value);
+    std::memcpy(&value, raw.data(), raw.size());
+  }
   void get(std::string& text) {
     std::size_t size = 0;
     get(size);

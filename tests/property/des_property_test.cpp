@@ -123,8 +123,8 @@ TEST(FoldingProperty, FoldedAgreesWithUnfoldedWithinOnePercent) {
   struct Case {
     int tp, dp, gpus, nodes;
   };
-  const std::vector<Case> cases{{2, 1, 2, 1}, {1, 8, 8, 1}, {2, 4, 8, 1}, {4, 2, 8, 1}, {8, 2, 8, 2},
-                                {4, 4, 8, 2}, {2, 8, 4, 4}, {8, 3, 8, 3}, {1, 6, 2, 3}, {4, 2, 2, 4}, {1, 6, 4, 2}};
+  const std::vector<Case> cases{{2, 1, 2, 1}, {1, 8, 8, 1}, {2, 4, 8, 1}, {4, 2, 8, 1}, {8, 2, 8, 2}, {4, 4, 8, 2},
+                                {2, 8, 4, 4}, {8, 3, 8, 3}, {1, 6, 2, 3}, {4, 2, 2, 4}, {1, 6, 4, 2}};
   for (const Case& c : cases) {
     for (std::uint64_t seed = 0; seed < 3; ++seed) {
       const BenchPlan plan = random_training(seed, c.tp, c.dp, small_cluster(c.gpus, c.nodes));
