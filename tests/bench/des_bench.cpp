@@ -118,19 +118,19 @@ void report(benchmark::State& state, int activities, double bare, double ours) {
   state.counters["bare_speed_ratio"] = bare / ours;  // 1: as fast as bare SimGrid; the bar is 0.5
 }
 
-void BM_waves_against_bare_simgrid(benchmark::State& state) {
+void waves_against_bare_simgrid(benchmark::State& state) {
   report(state, 2 * kWaves, isolated_seconds(bare_waves), isolated_seconds(our_waves));
 }
-BENCHMARK(BM_waves_against_bare_simgrid)->UseManualTime()->Iterations(1);
+BENCHMARK(waves_against_bare_simgrid)->UseManualTime()->Iterations(1);
 
-void BM_collectives_against_bare_simgrid(benchmark::State& state) {
+void collectives_against_bare_simgrid(benchmark::State& state) {
   report(state, kFlows, isolated_seconds([] { return seconds_of(bare_flows); }),
          isolated_seconds([] { return seconds_of(our_flows); }));
 }
-BENCHMARK(BM_collectives_against_bare_simgrid)->UseManualTime()->Iterations(1);
+BENCHMARK(collectives_against_bare_simgrid)->UseManualTime()->Iterations(1);
 
 /// A step shaped like the quickstart's: 16 micro-batches of 32 layers on TP 2 x DP 4, folded.
-void BM_training_step(benchmark::State& state) {
+void training_step(benchmark::State& state) {
   BenchPlan plan(2, 4, small_cluster(8));
   std::int64_t tasks = 0;
   TaskId last = plan.kernel(Seconds(5e-6));
@@ -143,7 +143,7 @@ void BM_training_step(benchmark::State& state) {
   for (auto _ : state) state.SetIterationTime(ours);
   state.counters["tasks/s"] = static_cast<double>(tasks) / ours;
 }
-BENCHMARK(BM_training_step)->UseManualTime()->Iterations(1);
+BENCHMARK(training_step)->UseManualTime()->Iterations(1);
 
 }  // namespace
 }  // namespace tessera

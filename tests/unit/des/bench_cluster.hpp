@@ -53,8 +53,8 @@ class BenchPlan {
   }
   void also_after(TaskId task, TaskId before) { plan_.tasks[static_cast<std::size_t>(task)].after.push_back(before); }
 
-  Trace run(SimulationOptions options = {}) const { return simulate(input(options)); }
-  Trace run_isolated(SimulationOptions options = {}) const { return simulate_isolated(input(options)); }
+  Trace run(const SimulationOptions& options = {}) const { return simulate(input(options)); }
+  Trace run_isolated(const SimulationOptions& options = {}) const { return simulate_isolated(input(options)); }
   const ClusterSpec& cluster() const { return cluster_; }
 
  private:
