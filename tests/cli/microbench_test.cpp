@@ -5,6 +5,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "calibration/microbench/plan.hpp"
+#include "calibration/microbench/results.hpp"
+#include "sim/cluster/gpu.hpp"
 #include "sim/config/json.hpp"
 #include "tests/cli/program.hpp"
 
@@ -51,6 +54,29 @@ TEST(Microbench, WithoutAGpuItSaysWhatIsMissing) {
   EXPECT_THAT(outcome.err, HasSubstr(built ? "there is no CUDA GPU to measure" : "this build has no CUDA benchmarks"));
   EXPECT_THAT(outcome.err, HasSubstr("--plan"));
   EXPECT_FALSE(std::filesystem::exists(out));
+}
+
+TEST(Microbench, ValidateReadsWhatItWrites) {
+  using namespace microbench;
+  const Scratch scratch;
+  const Plan plan = make_plan(find_gpu("H100-SXM-80GB"), {});
+  ResultFolder folder(scratch.path(), {.gpu = "H100-SXM-80GB", .platform = "dgx-h100", .date = "2026-05-31"},
+                      Machine{});
+  std::size_t rows = 0;
+  for (const PlannedCase& c : plan.cases) {
+    const Statistics time{.median = Seconds(1e-3), .p10 = Seconds(9e-4), .p90 = Seconds(1.2e-3), .repeats = 10};
+    folder.add(c.what, {.time = time, .error = 1e-3, .sensors = {}, .extras = {{"n_gpus", 8}}});
+    if (c.what.table == Table::kernels || c.what.table == Table::collectives) ++rows;
+  }
+  const std::string files =
+      (scratch.path() / "kernels.csv").string() + " " + (scratch.path() / "collectives.csv").string();
+  const Outcome outcome = run_program("validate --json " + files);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const Json json = parse_json(outcome.out, "validate");
+  std::size_t unsupported = 0;
+  for (const Json& reason : json.at("unsupported").items())
+    unsupported += static_cast<std::size_t>(reason.at("n").integer());
+  EXPECT_EQ(static_cast<std::size_t>(json.at("overall").at("n").integer()) + unsupported, rows);
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ TEST(Usage, NothingIsExitTwoWithTheVerbs) {
 TEST(Usage, EveryVerbHasHelpWithAnExample) {
   const Outcome outcome = run_program("--help");
   EXPECT_EQ(outcome.code, 0);
-  for (const std::string verb : {"simulate", "predict", "calibrate", "validate", "list", "check"}) {
+  for (const std::string verb : {"simulate", "predict", "calibrate", "microbench", "validate", "list", "check"}) {
     EXPECT_THAT(outcome.out, HasSubstr(verb));
     const Outcome help = run_program(verb + " --help");
     EXPECT_EQ(help.code, 0);
