@@ -20,6 +20,8 @@ std::span<const Verb> verbs() {
            "tessera predict --gpu H100-SXM-80GB gemm --m 4096 --n 4096 --k 4096 --dtype bf16\n"
            "  tessera predict --gpu H100-SXM-80GB --model llama-2-7b --batch 8 --seq 2048",
            make_predict},
+      Verb{"reproduce", "repeat a paper's experiments on its published measurements: neusight",
+           "tessera reproduce neusight --data measurements", make_reproduce},
       Verb{"simulate", "run scenarios: time, memory, energy, and a timeline of each run",
            "tessera simulate scenarios/quickstart.yaml --set runs.train.workload.micro_batch=2", make_simulate},
       Verb{"validate", "hold predictions against measurements in CSV files",
