@@ -62,6 +62,7 @@ TEST(AccountingTest, SpansLieOnTheTracksOfTheirGpuAndLinks) {
   plan.collective(CollectiveKind::all_reduce, Dimension::tp, Bytes(45e-6 * 450e9), {a});
   const Trace trace = plan.run(kGraphUnfolded);
   std::vector<std::string> tracks;
+  tracks.reserve(trace.spans.size());
   for (const Span& span : trace.spans) tracks.push_back(trace.tracks[span.track].name);
   EXPECT_EQ(tracks, (std::vector<std::string>{"gpu0 compute", "gpu0 communication tp", "gpu1 compute",
                                               "gpu1 communication tp", "node0/gpu0/nvlink-out", "node0/gpu0/nvlink-in",

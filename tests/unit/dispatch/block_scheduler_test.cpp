@@ -133,7 +133,7 @@ TEST(SmPoolTest, EqualsPlacingOneBlockAtATime) {
       }
       const BlockFootprint footprint{static_cast<int>(1 + rng.below(1024)), static_cast<int>(rng.below(128)),
                                      Bytes(static_cast<double>(rng.below(100000)))};
-      const auto blocks = static_cast<std::int64_t>(1 + rng.below(static_cast<std::uint32_t>(3 * sms)));
+      const auto blocks = std::int64_t{1} + rng.below(static_cast<std::uint32_t>(3 * sms));
       const SmPool::Placed placed = pool.place(footprint, blocks);
       ASSERT_EQ(placed.on_sm, reference.place(footprint, blocks)) << "seed " << seed << ", step " << step;
       ASSERT_EQ(placed.blocks, std::accumulate(placed.on_sm.begin(), placed.on_sm.end(), std::int64_t{0}));
