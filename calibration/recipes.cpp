@@ -34,7 +34,7 @@ std::span<const Recipe> recipes() {
              .source = "sitar-lab/NeuSight 6945927 (MIT): linear, bmm; split=train",
              .load = read_neusight_gemm,
              .train = {.hidden = {48, 48}, .epochs = 15},
-             .members = 3,
+             .members = 5,
              .rows_per_group = 8000,
              .fit_constants = true},
       Recipe{.family = FamilyId::gemm_matrix,

@@ -19,13 +19,14 @@ constexpr int kLanesFullIssue = 128;
 // (MAMF).
 constexpr double kMatrixPerWatt = 0.63e12, kMatrixRate = 512;
 constexpr double kMatrixRateExponent = 0.42, kNarrowExponent = 0.6;
-// fp32 lanes: P4 56 (16 nm), T4 56 (12 nm), A100 PCIe 63 (7 nm) GFLOP/s/W, large Linear of NeuSight's data.
-constexpr double kLanesPerWatt = 63e9, kLanesOldPerWatt = 56e9;
+// fp32 lanes, large linear and bmm of NeuSight: 16 nm P4 46 in one session and 56 in another, 12 nm T4 50 and 58, 7 nm
+// A100 PCIe 65 GFLOP/s/W.
+constexpr double kLanesPerWatt = 65e9, kLanesPerWatt12 = 58e9, kLanesPerWatt16 = 50e9;
 // No fp32 data below 7 nm: there the base clock, which the vendor promises at the power cap, bounds the rate from
 // below; large GEMMs ran 1.0 to 1.5 times as fast as at base clock on P4, V100, T4 and both A100s.
 constexpr double kAboveBase = 1.2;
-constexpr double kOldNode = 10;         // nm; planar and first FinFET generations above
-constexpr double kOldNodeMatrix = 1.6;  // energy of a matrix FLOP there, relative
+constexpr double kOldNode = 10, kFirstFinFet = 14;  // nm
+constexpr double kOldNodeMatrix = 1.6;              // energy of a matrix FLOP there, relative
 
 // Bandwidth of large copies over the data sheet's (NeuSight's elementwise rows: 0.86-0.91 on V100 and A100).
 // GDDR of Ampere and later 0.82 (A40 adds of Vidur, L40S decode of AIConfigurator); before that, and Pascal's HBM2,
@@ -60,7 +61,8 @@ double fma_per_clock(FlopsPerSec peak, const GpuSpec& gpu) {
 }
 
 double lanes_per_watt(const GpuSpec& gpu) {
-  return gpu.process_nm > kOldNode ? kLanesOldPerWatt : kLanesPerWatt;
+  if (gpu.process_nm <= kOldNode) return kLanesPerWatt;
+  return gpu.process_nm > kFirstFinFet ? kLanesPerWatt16 : kLanesPerWatt12;
 }
 
 FlopsPerSec lanes_sustained(const GpuSpec& gpu) {
