@@ -65,8 +65,15 @@ double lanes_per_watt(const GpuSpec& gpu) {
   return gpu.process_nm > kFirstFinFet ? kLanesPerWatt16 : kLanesPerWatt12;
 }
 
+/// Whether one scheduler feeds 32 lanes. Pascal's always do: GP100's 64 lanes hang on two schedulers (NVIDIA, Tesla
+/// P100 white paper); Volta split the same 64 among four.
+bool full_issue(const GpuSpec& gpu) {
+  const bool pascal = gpu.vendor == "NVIDIA" && gpu.matrix_unit == MatrixUnit::none;
+  return pascal || gpu.fp32_lanes_per_sm >= kLanesFullIssue;
+}
+
 FlopsPerSec lanes_sustained(const GpuSpec& gpu) {
-  const double share = gpu.fp32_lanes_per_sm >= kLanesFullIssue ? kLaneShareFullIssue : kLaneShare;
+  const double share = full_issue(gpu) ? kLaneShareFullIssue : kLaneShare;
   const double at_base = gpu.fp32_vector_peak.value() * gpu.base_clock.value() / gpu.boost_clock.value();
   const double by_power = gpu.power_cap.value() * lanes_per_watt(gpu);
   const double powered = gpu.process_nm > kOldNode ? by_power : std::max(by_power, kAboveBase * at_base);

@@ -67,14 +67,14 @@ INSTANTIATE_TEST_SUITE_P(Published, Mamf,
                                          Published{"MI300X", 668.4}, Published{"MI325X", 784.9}));
 
 /// Median of large fp32 GEMMs, TFLOP/s (NeuSight's measured linear and bmm, rows aligned to 4 elements; P4 between its
-/// two sessions, 3.4 and 4.2).
+/// two sessions, 3.4 and 4.2; P100 between linear, 6.8, and bmm, 7.9).
 class Fp32 : public testing::TestWithParam<Published> {};
 TEST_P(Fp32, SustainedIsNearLargeGemms) {
   const FlopsPerSec sustained = derive_device(find_gpu(GetParam().gpu)).sustained_of(Dtype::fp32);
   EXPECT_NEAR(sustained.value() * 1e-12 / GetParam().tflops, 1.0, 0.08);
 }
 INSTANTIATE_TEST_SUITE_P(Published, Fp32,
-                         testing::Values(Published{"T4", 3.9}, Published{"P4", 3.8}, Published{"P100-PCIE-16GB", 8.6},
+                         testing::Values(Published{"T4", 3.9}, Published{"P4", 3.8}, Published{"P100-PCIE-16GB", 7.4},
                                          Published{"V100-PCIE-32GB", 13.6}, Published{"A100-PCIE-40GB", 16.2},
                                          Published{"A100-PCIE-80GB", 17.8}));
 
