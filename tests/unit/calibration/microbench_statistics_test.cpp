@@ -85,7 +85,8 @@ TEST(MicrobenchStatistics, ExpectedTimeIsWhatConstantCallsTake) {
         });
         const Seconds expected = sampling_time(sampling, timing, hold, Seconds(one));
         const Seconds sample = calls_per_sample(held(sampling, hold), Seconds(one), timing) * Seconds(one);
-        // The two first calls, and each loop ends on a whole sample, or one later where the sum falls short by rounding.
+        // The two first calls, and each loop ends on a whole sample, or one later where the sum falls short by
+        // rounding.
         const Seconds slack = 6 * (sample + sampling.between);
         EXPECT_NEAR(spent.value(), expected.value(), slack.value()) << one;
       }
