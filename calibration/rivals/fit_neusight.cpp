@@ -66,7 +66,8 @@ ReluTraining training_of(const LawRows& rows) {
   return data;
 }
 
-Json record_of(const RivalFit& options, std::string_view net, const EpochReport& report, std::size_t rows) {
+Json record_of(const RivalFit& options, std::string_view net, const EpochReport& best, int epochs_run,
+               std::size_t rows) {
   Json json = Json::object();
   json["net"] = net;
   json["command"] = fmt::format("tessera calibrate --model neusight --net {} --epochs {}", net, options.epochs);
@@ -75,8 +76,9 @@ Json record_of(const RivalFit& options, std::string_view net, const EpochReport&
   for (const std::string& gpu : options.leave_out) left_out.push(gpu);
   json["left_out"] = std::move(left_out);
   json["rows"] = rows;
-  json["epoch"] = report.epoch;
-  json["validation_error_percent"] = 100 * report.error;
+  json["epoch"] = best.epoch;
+  json["epochs_run"] = epochs_run;
+  json["validation_error_percent"] = 100 * best.error;
   return json;
 }
 
@@ -89,12 +91,15 @@ void fit_net(const RivalFit& options, const PaperRecipe& recipe) {
   const LawRows law = law_rows(rows);
   const ReluOptions how{.epochs = options.epochs, .batch = recipe.batch, .rate = recipe.rate};
   const ReluNet start(paper_widths(neusight::kLawInputs, neusight::kLawOutputs), how.seed);
+  EpochReport best;
   train_relu(start, training_of(law), how, [&](const EpochReport& report, const ReluNet& net) {
     options.progress(fmt::format("{} epoch {} of {}: loss {:.4f}, validation error {:.2f} %", name, report.epoch,
                                  how.epochs, report.loss, 100 * report.error));
-    if (!report.best) return;
-    write_net(options.out / (name + ".net"), net);
-    write_file(options.out / (name + ".json"), record_of(options, name, report, rows.size()).dump() + "\n");
+    if (report.best) {
+      best = report;
+      write_net(options.out / (name + ".net"), net);
+    }
+    write_file(options.out / (name + ".json"), record_of(options, name, best, report.epoch, rows.size()).dump() + "\n");
   });
 }
 

@@ -10,6 +10,7 @@
 #include <CLI/CLI.hpp>
 
 #include "calibration/fit.hpp"
+#include "calibration/rivals/fit_rivals.hpp"
 #include "models/weights.hpp"
 #include "sim/app/progress.hpp"
 #include "sim/app/training_data.hpp"
@@ -27,6 +28,10 @@ class Calibrate final : public Command {
     app.add_option("--out", out_, "folder for the weights (default: calibration/weights)");
     app.add_option("--leave-out", options_.leave_out, "GPUs to keep out of every fit")->delimiter(',');
     app.add_option("--family", options_.families, "only these families of kernels")->delimiter(',');
+    app.add_option("--model", model_, "tile (the default), or another fitted model: habitat, li, neusight");
+    app.add_option("--net", rival_.nets, "only these of neusight's or habitat's networks: bmm, linear, ...")
+        ->delimiter(',');
+    app.add_option("--epochs", rival_.epochs, "epochs of those networks (default: the paper's 100)");
     app.add_flag("!--no-error-table", options_.error_table, "skip the refits without each GPU: faster, no error bars");
     app.add_flag("--json", json_, "print the errors on GPUs left out as JSON");
   }
@@ -34,6 +39,7 @@ class Calibrate final : public Command {
   int run() override {
     options_.data = training_data(data_, "calibrate");
     options_.leave_out = left_out_gpus(options_.leave_out);
+    if (model_ != "tile") return fit_other();
     if (out_.empty() && !options_.leave_out.empty()) {
       throw InputError(Diagnostic{.file = "--leave-out",
                                   .line = 0,
@@ -47,6 +53,22 @@ class Calibrate final : public Command {
   }
 
  private:
+  /// NeuSight and its baselines: a folder of their own, next to our weights.
+  int fit_other() {
+    rival_.data = options_.data;
+    rival_.leave_out = options_.leave_out;
+    rival_.out = out_.empty() ? home() / "calibration" / "rivals" / model_ : std::filesystem::path(out_);
+    std::optional<Progress> line;
+    rival_.progress = [&](std::string_view step) {
+      line.reset();
+      line.emplace(step);
+    };
+    fit_rival(model_, rival_);
+    line.reset();
+    fmt::print("Weights in {}\n", rival_.out.string());
+    return 0;
+  }
+
   /// Every family's file is written once it is done: an interrupted run keeps those that are.
   void fit_all() {
     std::optional<Progress> line;
@@ -99,7 +121,8 @@ class Calibrate final : public Command {
   }
 
   FitOptions options_;
-  std::string data_, out_;
+  RivalFit rival_;
+  std::string data_, out_, model_ = "tile";
   bool json_ = false;
 };
 

@@ -8,10 +8,12 @@
 
 #include <fmt/format.h>
 
+#include "sim/app/reproduce/kept_predictions.hpp"
 #include "sim/app/validation/kernel_rows.hpp"
 #include "sim/app/validation/model_rows.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/paths.hpp"
+#include "sim/config/json.hpp"
 
 namespace tessera {
 namespace {
@@ -21,6 +23,12 @@ using Defaults = std::map<std::string, std::string>;
 struct Published {
   std::string_view method, column;
 };
+
+constexpr std::string_view kKeptModel = "neusight";
+
+std::filesystem::path kept_file() {
+  return home() / "results" / kKeptPredictions;
+}
 
 struct Rebuilt {
   std::string_view model, title;
@@ -93,6 +101,20 @@ std::string class_of(std::string_view op) {
   return op == "memory" ? "memory" : "elementwise";
 }
 
+/// What the records beside NeuSight's networks say.
+std::vector<std::string> fits_in(const std::filesystem::path& folder) {
+  std::vector<std::string> fits;
+  for (const std::string_view net : kNeuSightKernelFiles) {
+    const std::filesystem::path file = folder / (std::string(net) + ".json");
+    if (!std::filesystem::exists(file)) continue;
+    const Json json = read_json(file);
+    fits.push_back(fmt::format("{}: {} rows, epoch {} of {} run, {:.1f} % on held-back rows", json.at("net").text(),
+                               json.at("rows").integer(), json.at("epoch").integer(), json.at("epochs_run").integer(),
+                               json.at("validation_error_percent").number()));
+  }
+  return fits;
+}
+
 void append(Comparison& all, Comparison some) {
   all.methods = std::move(some.methods);
   std::ranges::move(some.entries, std::back_inserter(all.entries));
@@ -109,10 +131,14 @@ Contenders contenders(const std::filesystem::path& weights) {
     try {
       all.list.push_back({std::string(rebuilt.title), make_latency_model(rebuilt.model, folder / rebuilt.model)});
     } catch (const InputError&) {
+      if (rebuilt.model == kKeptModel && std::filesystem::exists(kept_file())) {
+        all.list.push_back({std::string(rebuilt.title), read_kept(kept_file())});
+      }
       all.missing.push_back(fmt::format("{}: no weights; `tessera calibrate --model {} --data DIR` fits them",
                                         rebuilt.title, rebuilt.model));
     }
   }
+  all.fits = fits_in(folder / kKeptModel);
   all.list.push_back({"roofline", make_latency_model("roofline")});
   return all;
 }
@@ -127,7 +153,10 @@ Comparison compare_kernels(NeuSightData& data, const Contenders& contenders, con
     for (const std::size_t row : all_rows(table)) {
       builder.add_row(row, Seconds(table.number(row, time).value_or(0) * 1e-3));
     }
-    for (Entry& entry : builder.result.entries) entry.keys["op"] = class_of(entry.key("op"));
+    for (Entry& entry : builder.result.entries) {
+      entry.keys["operator"] = std::string(entry.key("op"));
+      entry.keys["op"] = class_of(entry.key("operator"));
+    }
     Mistakes mistakes;
     Catalogue catalogue;
     for (const Contender& contender : contenders.list) {

@@ -22,7 +22,10 @@ struct Contender {
 struct Contenders {
   std::vector<Contender> list;       // ours first
   std::vector<std::string> missing;  // models that have no weights, and how to get them
+  std::vector<std::string> fits;     // what NeuSight's weights say of their fit, one line per network
 };
+/// The answers of NeuSight's networks that are kept in results/, for those who have not fitted them.
+inline constexpr std::string_view kKeptPredictions = "neusight_rebuilt.csv.gz";
 Contenders contenders(const std::filesystem::path& weights);
 
 /// Kernels of the artifact's test sets. Keys: op (bmm, linear, elementwise, softmax, layernorm), gpu, where (seen,

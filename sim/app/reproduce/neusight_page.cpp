@@ -7,7 +7,9 @@
 
 #include <fmt/format.h>
 
+#include "sim/app/reproduce/kept_predictions.hpp"
 #include "sim/app/reproduce/neusight_experiments.hpp"
+#include "sim/config/gzip.hpp"
 #include "sim/report/bar_chart.hpp"
 
 namespace tessera {
@@ -136,6 +138,8 @@ std::string unseen_section(const Comparison& models, const NeuSightData& data, c
   for (const std::string& gpu : data.unknown_gpus())
     text += fmt::format("- {}: no data sheet in platforms/gpus\n", gpu);
   for (const std::string& model : all.missing) text += fmt::format("- {}\n", model);
+  if (!all.fits.empty()) text += "\nNeuSight rebuilt was fitted as follows (the paper: 100 epochs).\n\n";
+  for (const std::string& fit : all.fits) text += fmt::format("- {}\n", fit);
   return text;
 }
 
@@ -199,8 +203,13 @@ Reproduction reproduce_neusight(const ReproduceOptions& options) {
                                     {"Tessera", "NeuSight", "roofline (paper)", "Li et al."});
   const BarChart per_op = chart_of(kernels, "op", both(not_amd, is("where", "unseen")), "Kernels on unseen GPUs",
                                    {"Tessera", "NeuSight rebuilt", "roofline", "Li rebuilt"});
-  return {brief(models),
-          {{"neusight.md", page}, {"neusight-models.svg", svg(per_gpu)}, {"neusight-kernels.svg", svg(per_op)}}};
+  Reproduction result{
+      brief(models),
+      {{"neusight.md", page}, {"neusight-models.svg", svg(per_gpu)}, {"neusight-kernels.svg", svg(per_op)}}};
+  if (!all.fits.empty()) {
+    result.files.emplace_back(kKeptPredictions, gzip(kept_csv(kernels, "NeuSight rebuilt")));
+  }
+  return result;
 }
 
 }  // namespace tessera

@@ -1,0 +1,122 @@
+// reproduce as a user calls it: a page from a small artifact, and what is said where parts of it are missing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <string>
+
+#include "sim/base/file.hpp"
+#include "sim/config/gzip.hpp"
+#include "tests/cli/program.hpp"
+
+namespace tessera::testing {
+namespace {
+
+using ::testing::HasSubstr;
+
+constexpr const char* kLabels =
+    "gpu,model,mode,batch,seq,parallelism,fused,n_gpu,dtype,latency_ms,fw_ms,bw_ms,neusight_ms,neusight_fw_ms,"
+    "neusight_bw_ms,roofline_ms,habitat_ms,micro_ms,split,suspect\n"
+    "V100-PCIE-32GB,bert_large,inf,2,512,none,0,1,fp32,55,55,0,66,66,0,44,50,60,headline,0\n"
+    "V100-PCIE-32GB,bert_large,train,2,512,none,0,1,fp32,180,60,120,200,66,134,150,170,190,headline,0\n"
+    "Nobody-9000,bert_large,inf,2,512,none,0,1,fp32,55,55,0,66,66,0,44,50,60,headline,0\n"
+    "A100-SXM4-40GB,gpt2_large,train,4,1024,pp4_1,0,4,fp32,900,,,950,,,,,,multi-gpu,0\n";
+constexpr const char* kOperators =
+    "gpu,graph,idx,name,dir,ops,measured_ms,neusight_ms,roofline_ms,habitat_ms,micro_ms,suspect\n"
+    "V100-PCIE-32GB,bert_large-inf-512-2,1,q,fw,\"linear:1,1024,1024,1024\",0.2,0.25,0.16,0.2,0.3,0\n"
+    "V100-PCIE-32GB,bert_large-inf-512-2,2,size,fw,,0.006,0,,,,0\n";
+constexpr const char* kMatrices =
+    "gpu,dtype,op,b,m,k,n,latency_ms,split\n"
+    "V100-PCIE-32GB,fp32,{},1,1024,1024,1024,0.2,test\n"
+    "V100-PCIE-32GB,fp32,{},1,7,7,7,0.2,train\n";
+constexpr const char* kVectors =
+    "gpu,dtype,op,rows,h,latency_ms,split\n"
+    "A100-PCIE-80GB,fp32,{},8192,1024,0.05,test\n";
+
+std::string with_op(std::string text, const std::string& op) {
+  for (std::size_t at = text.find("{}"); at != std::string::npos; at = text.find("{}")) text.replace(at, 2, op);
+  return text;
+}
+
+/// The artifact's files with a row or two each.
+void fill(const Scratch& scratch) {
+  (void)scratch.file("e2e_labels.csv", kLabels);
+  (void)scratch.file("model_ops.csv.gz", gzip(kOperators));
+  (void)scratch.file("bmm.csv.gz", gzip(with_op(kMatrices, "bmm")));
+  (void)scratch.file("linear.csv.gz", gzip(with_op(kMatrices, "linear")));
+  (void)scratch.file("elementwise.csv.gz", gzip(with_op(kVectors, "gelu")));
+  (void)scratch.file("softmax.csv.gz", gzip(with_op(kVectors, "softmax")));
+  (void)scratch.file("layernorm.csv.gz", gzip(with_op(kVectors, "ln")));
+}
+
+std::string reproduce(const Scratch& data, const Scratch& out) {
+  return "reproduce neusight --data " + data.path().string() + " --out " + out.path().string() + " --weights " +
+         (out.path() / "none").string();
+}
+
+TEST(Reproduce, WritesAPageWithTablesAndPictures) {
+  const Scratch data, out;
+  fill(data);
+  const Outcome outcome = run_program(reproduce(data, out));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("neusight.md"));
+  const std::string page = read_file(out.path() / "neusight.md");
+  // |66 / 55 - 1| and |200 / 180 - 1|
+  EXPECT_THAT(page, HasSubstr("| headline | 2 | 15.6 |"));
+  EXPECT_THAT(page, HasSubstr("| backward | n | NeuSight | Tessera |"));
+  EXPECT_THAT(page, HasSubstr("| linear | 1 | 25.0 | 0.0 | 50.0 | 20.0 |"));
+  EXPECT_THAT(read_file(out.path() / "neusight-models.svg"), HasSubstr("<svg"));
+  EXPECT_THAT(read_file(out.path() / "neusight-kernels.svg"), HasSubstr("layernorm"));
+}
+
+TEST(Reproduce, SaysWhatItCouldNotSee) {
+  const Scratch data, out;
+  fill(data);
+  ASSERT_EQ(run_program(reproduce(data, out)).code, 0);
+  const std::string page = read_file(out.path() / "neusight.md");
+  EXPECT_THAT(page, HasSubstr("NVIDIA, one GPU: 2 of the 80 runs"));
+  EXPECT_THAT(page, HasSubstr("Nobody-9000: no data sheet"));
+  EXPECT_THAT(page, HasSubstr("NeuSight rebuilt: no weights"));
+}
+
+TEST(Reproduce, NamesEveryMissingFile) {
+  const Scratch data, out;
+  (void)data.file("e2e_labels.csv", kLabels);
+  const Outcome outcome = run_program(reproduce(data, out));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("model_ops.csv.gz: error: is missing"));
+  EXPECT_THAT(outcome.err, HasSubstr("layernorm.csv.gz: error: is missing"));
+}
+
+TEST(Reproduce, RefusesAnUnknownPaperAndMissingData) {
+  const Outcome paper = run_program("reproduce neusigth");
+  EXPECT_EQ(paper.code, 2);
+  EXPECT_THAT(paper.err, HasSubstr("unknown paper 'neusigth'; did you mean 'neusight'?"));
+  const Outcome data = run_program("reproduce neusight --data nowhere");
+  EXPECT_EQ(data.code, 2);
+  EXPECT_THAT(data.err, HasSubstr("no folder 'nowhere'"));
+}
+
+TEST(Reproduce, PointsAtABadCell) {
+  const Scratch data, out;
+  fill(data);
+  (void)data.file("bmm.csv.gz", gzip("gpu,dtype,op,b,m,k,n,latency_ms,split\nT4,fp32,bmm,1,many,2,3,0.1,test\n"));
+  const Outcome outcome = run_program(reproduce(data, out));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("many"));
+}
+
+TEST(CalibrateOtherModels, RefusesUnknownModelsAndNets) {
+  const Scratch data;
+  const std::string calibrate = "calibrate --data " + data.path().string() + " --out " + data.path().string();
+  const Outcome model = run_program(calibrate + " --model neusigth");
+  EXPECT_EQ(model.code, 2);
+  EXPECT_THAT(model.err, HasSubstr("no fitted model 'neusigth'; did you mean 'neusight'?"));
+  const Outcome net = run_program(calibrate + " --model neusight --net linaer");
+  EXPECT_EQ(net.code, 2);
+  EXPECT_THAT(net.err, HasSubstr("no net 'linaer'; did you mean 'linear'?"));
+  EXPECT_THAT(run_program(calibrate + " --model neusight --epochs 0").err, HasSubstr("expected at least 1"));
+}
+
+}  // namespace
+}  // namespace tessera::testing
