@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "models/collectives.hpp"
 #include "models/kernel_cost.hpp"
 #include "models/latency_model.hpp"
 #include "models/memory_footprint.hpp"
@@ -23,7 +24,7 @@ struct RunSpec {
   ParallelSpec parallel;
   ClusterSpec cluster;  // its GPUs beyond the world size stay idle
   std::string placement = "packed";
-  SimulationOptions simulation;
+  SimulationOptions simulation{.collective_payload = kNcclPayload};
   PredictContext context;
   bool check_memory = true;  // refuse what does not fit
 };

@@ -81,11 +81,10 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
   else
     set_inference_batch(spec.build, section, spec.parallel.dp);
   spec.placement = section.placement;
-  spec.simulation = {.fidelity = scenario.fidelity,
-                     .fold = scenario.fold,
-                     .dispatch = section.dispatch,
-                     .cuda_graph = w.cuda_graph,
-                     .record_spans = true};
+  spec.simulation.fidelity = scenario.fidelity;
+  spec.simulation.fold = scenario.fold;
+  spec.simulation.dispatch = section.dispatch;
+  spec.simulation.cuda_graph = w.cuda_graph;
   return spec;
 }
 

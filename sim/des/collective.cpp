@@ -17,8 +17,13 @@ std::uint64_t key(std::uint32_t group, std::uint32_t task) {
 }  // namespace
 
 Collectives::Collectives(Engine& engine, const Plan& plan, const Routing& routing, std::vector<std::size_t> engine_gpu,
-                         Recorder& recorder)
-    : engine_(engine), plan_(plan), routing_(routing), engine_gpu_(std::move(engine_gpu)), recorder_(recorder) {}
+                         Recorder& recorder, double payload)
+    : engine_(engine),
+      plan_(plan),
+      routing_(routing),
+      engine_gpu_(std::move(engine_gpu)),
+      recorder_(recorder),
+      payload_(payload) {}
 
 void Collectives::join(std::uint32_t group, std::uint32_t task, std::function<void()> done) {
   Meeting& meeting = meetings_[key(group, task)];
@@ -38,7 +43,7 @@ void Collectives::start(Meeting& meeting) {
 void Collectives::flow(Meeting& meeting) {
   const CommunicationGroup& group = routing_.groups()[meeting.group];
   const auto& collective = std::get<Collective>(plan_.tasks[meeting.task].work);
-  const Bytes sent = ring_bytes_per_rank(collective.kind, group.size, collective.bytes);
+  const Bytes sent = ring_bytes_per_rank(collective.kind, group.size, collective.bytes) / payload_;
   meeting.open = group.flows.size() + 1;
   if (group.slowest > BytesPerSec(0.0)) {
     ++meeting.open;

@@ -15,12 +15,13 @@ namespace tessera {
 
 /// Fluid: one flow per pair of neighbours carries what all steps of the ring would, so that a ring all-reduce alone
 /// takes 2 (n - 1) / n of its bytes over the bandwidth, and 2 (n - 1) steps of latency (models/collectives.hpp).
-/// Not modelled: protocols (LL, LL128) and their efficiency, SMs and HBM that a collective takes, tree algorithms.
+/// Protocol overhead is a constant share of every link. Not modelled: protocols (LL, LL128) one by one, SMs and HBM
+/// that a collective takes, tree algorithms.
 class Collectives {
  public:
-  /// `engine_gpu[g]`: the engine's number of the cluster's GPU g.
+  /// `engine_gpu[g]`: the engine's number of the cluster's GPU g. `payload`: share of what links carry that is payload.
   Collectives(Engine& engine, const Plan& plan, const Routing& routing, std::vector<std::size_t> engine_gpu,
-              Recorder& recorder);
+              Recorder& recorder, double payload = 1);
 
   /// A member of `group` reaches `task`; `done` is called when the collective has ended.
   void join(std::uint32_t group, std::uint32_t task, std::function<void()> done);
@@ -42,6 +43,7 @@ class Collectives {
   const Routing& routing_;
   std::vector<std::size_t> engine_gpu_;
   Recorder& recorder_;
+  double payload_;
   std::unordered_map<std::uint64_t, Meeting> meetings_;
 };
 

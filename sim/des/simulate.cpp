@@ -91,7 +91,7 @@ Trace simulate(const SimulationInput& input) {
   const Program program(input.plan, input.costs, input.cluster.gpu);
   const Host host(input.options.cuda_graph ? Seconds(0.0) : input.cluster.node.host_launch);
   Recorder recorder(input.options.record_spans, cast.simulated, line_names(program), topology.links());
-  Collectives collectives(engine, input.plan, routing, cast.engine_gpu, recorder);
+  Collectives collectives(engine, input.plan, routing, cast.engine_gpu, recorder, input.options.collective_payload);
   std::vector<std::unique_ptr<GpuDevice>> devices;
   std::vector<std::unique_ptr<RankRun>> ranks;
   for (std::size_t g = 0; g < cast.simulated.size(); ++g) {

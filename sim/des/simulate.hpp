@@ -21,7 +21,8 @@ struct SimulationOptions {
   Fidelity fidelity = Fidelity::automatic;
   Fold fold = Fold::on;
   std::string dispatch = "streams";
-  bool cuda_graph = false;  // no host launches
+  bool cuda_graph = false;        // no host launches
+  double collective_payload = 1;  // share of a link that a collective fills with payload, (0, 1]
   bool record_spans = true;
 };
 

@@ -23,10 +23,9 @@ FamilyTimes family_times(const Plan& plan, const CostTable& costs);
 /// Share of the squared deviation that all families have in common (sustained clock, power, software versions).
 /// Not fitted: half, the middle between independent and identical errors.
 inline constexpr double kCommonErrorShare = 0.5;
-/// Relative error of communication time at p10 and p90. Collectives run at the link's bandwidth here, which NCCL does
-/// not reach: nccl-tests and the like (NCCL 2.23-2.29, DGX A100, H100 and B200, one node, 8 MB and more) take 1.3
-/// to 2.8 times as long (p10, p90; median 1.8). So the simulated time is a lower bound and the bar goes up only.
-inline constexpr double kCommunicationLow = 0.0, kCommunicationHigh = 1.8;
+/// Relative error of communication time at p10 and p90, around a link filled to kNcclPayload (models/collectives.hpp):
+/// the same measurements take 0.74 to 1.5 times as long (p10, p90).
+inline constexpr double kCommunicationLow = 0.26, kCommunicationHigh = 0.5;
 
 /// Band around a simulated `step`. With d_f a family's deviation from its p50 and c that of the exposed communication:
 ///   deviation^2 = (1 - s) * sum(d_f^2) + s * (sum d_f)^2 + c^2,  s = kCommonErrorShare,
