@@ -22,17 +22,14 @@ double li_amount(const Operation& op) {
 
 LiLine li_line(const std::vector<LiLine>& fitted, Kind net, const GpuSpec& gpu) {
   std::vector<std::pair<double, double>> rates;
-  Seconds offsets;
   for (const LiLine& line : fitted) {
     if (line.net != net) continue;
     if (line.gpu == gpu.name) return line;
     rates.emplace_back(find_gpu(line.gpu).memory_bandwidth.value(), 1 / line.slope);
-    offsets += line.offset;
   }
   if (rates.empty()) throw RunError("li: no line for " + std::string(kNetNames[static_cast<std::size_t>(net)]));
   const Line rate = least_squares(rates);
-  return {gpu.name, net, 1 / (rate.slope * gpu.memory_bandwidth.value() + rate.offset),
-          offsets / static_cast<double>(rates.size())};
+  return {gpu.name, net, 1 / (rate.slope * gpu.memory_bandwidth.value() + rate.offset), Seconds(0)};
 }
 
 std::vector<LiLine> read_lines(const std::filesystem::path& path) {

@@ -20,7 +20,7 @@ struct LiLine {
 double li_amount(const Operation& operation);
 
 /// The line of a GPU of one class: its own where it was fitted; else 1 / slope is read off the least-squares line over
-/// the fitted GPUs' bandwidths, and the offset is their mean. The slope is then negative below the bandwidth where that
+/// the fitted GPUs' bandwidths, and the offset is 0. The slope is then negative below the bandwidth where that
 /// line crosses zero, as in the original.
 LiLine li_line(const std::vector<LiLine>& fitted, Kind net, const GpuSpec& gpu);
 

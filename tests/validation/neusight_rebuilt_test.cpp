@@ -51,8 +51,8 @@ TEST_F(NeuSightRebuilt, TrainsOnAsManyRowsAsThePaper) {
   EXPECT_EQ(read_rival_rows(folder_, neusight::Kind::layernorm, {}).size(), 1505u);
 }
 
-/// The artifact's own Li et al. and ours are the same lines: on the GPUs they were fitted on, operators of BERT, GPT-2
-/// and Switch get the same mean error.
+/// The artifact's own Li et al. and ours are the same lines, on the GPUs they were fitted on and on others: operators
+/// inside models get the same mean error.
 TEST_F(NeuSightRebuilt, LinesGiveTheErrorsOfThePublishedOnes) {
   NeuSightData data(folder_);
   const Contenders all = contenders({});
@@ -62,7 +62,7 @@ TEST_F(NeuSightRebuilt, LinesGiveTheErrorsOfThePublishedOnes) {
   };
   for (const char* op : {"bmm", "linear", "softmax", "layernorm"}) {
     const auto errors =
-        errors_of(operators, [&](const Entry& e) { return e.key("where") == "in" && e.key("op") == op; });
+        errors_of(operators, [&](const Entry& e) { return e.key("where") != "amd" && e.key("op") == op; });
     EXPECT_GT(errors[index("Li et al.")].n, 0u);
     EXPECT_NEAR(errors[index("Li rebuilt")].mape, errors[index("Li et al.")].mape, 0.5) << op;
   }
