@@ -48,6 +48,7 @@ void fit_net(const RivalFit& options, Kind kind) {
   const std::string name(neusight::kNetNames[static_cast<std::size_t>(kind)]);
   const std::vector<RivalRow> rows = read_rival_rows(options.data, kind, options.leave_out);
   std::vector<std::array<double, neusight::kHabitatInputs>> features;
+  features.reserve(rows.size());
   for (const RivalRow& row : rows) {
     features.push_back(habitat_features(row.kernel.operation, neusight::numbers_of(find_gpu(row.kernel.gpu))));
   }

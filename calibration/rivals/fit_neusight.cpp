@@ -86,6 +86,7 @@ void fit_net(const RivalFit& options, const PaperRecipe& recipe) {
   const std::string name(kNetNames[static_cast<std::size_t>(recipe.net)]);
   const std::vector<RivalRow> rows = read_rival_rows(options.data, recipe.net, options.leave_out);
   std::vector<neusight::TileRow> tiles;
+  tiles.reserve(rows.size());
   for (const RivalRow& row : rows) tiles.push_back(row.kernel);
   neusight::write_tiles(options.out / (name + "-tiles.csv.gz"), tiles);
   const LawRows law = law_rows(rows);

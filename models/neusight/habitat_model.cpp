@@ -40,6 +40,7 @@ class Habitat final : public RivalModel {
   [[nodiscard]] std::vector<Priced> price(std::span<const Operation> operations, const GpuSpec& gpu) const override {
     const GpuNumbers numbers = numbers_of(gpu);
     std::vector<Priced> prices;
+    prices.reserve(operations.size());
     for (const Operation& operation : operations) {
       prices.push_back(
           {is_matrix(operation.kind) ? matrix(operation, numbers) : origins_.scaled(operation, gpu), 1, 1});

@@ -74,6 +74,7 @@ class Li final : public RivalModel {
  private:
   [[nodiscard]] std::vector<Priced> price(std::span<const Operation> operations, const GpuSpec& gpu) const override {
     std::vector<Priced> prices;
+    prices.reserve(operations.size());
     for (const Operation& operation : operations) {
       const LiLine line = li_line(lines_, operation.kind, gpu);
       prices.push_back({max(Seconds(line.slope * li_amount(operation)) + line.offset, Seconds(0)), 1, 1});
