@@ -117,8 +117,9 @@ std::string part_section(const Comparison& forward, const Comparison& backward) 
 }
 
 std::string every_row(const Comparison& models) {
-  std::string text = "\n## Every run\n\n| GPU | model | mode | batch | split | measured ms |";
-  std::string rule = "|---|---|---|---:|---|---:|";
+  std::string text =
+      "\n## Every run\n\nPredicted over measured time, less one, in percent.\n\n| GPU | model | mode | batch | split |";
+  std::string rule = "|---|---|---|---:|---|";
   for (const std::string& method : models.methods) {
     text += fmt::format(" {} |", method);
     rule += "---:|";
@@ -127,9 +128,10 @@ std::string every_row(const Comparison& models) {
   for (const Entry& e : models.entries) {
     const std::string mark = e.key("suspect") == "1" ? ", suspect" : "";
     const std::string split = e.key("parallelism") == "none" ? "" : fmt::format(" {}", e.key("parallelism"));
-    fmt::format_to(std::back_inserter(text), "| {} | {} | {} | {} | {}{}{} | {:.4g} |", e.key("gpu"), e.key("model"),
-                   e.key("mode"), e.key("batch"), e.key("split"), split, mark, e.measured.value() * 1e3);
-    for (const auto& time : e.predicted) text += time ? fmt::format(" {:.4g} |", time->value() * 1e3) : " - |";
+    fmt::format_to(std::back_inserter(text), "| {} | {} | {} | {} | {}{}{} |", e.key("gpu"), e.key("model"),
+                   e.key("mode"), e.key("batch"), e.key("split"), split, mark);
+    for (const auto& time : e.predicted)
+      text += time ? fmt::format(" {:+.1f} |", 100 * (*time / e.measured - 1)) : " - |";
     text += '\n';
   }
   return text;
@@ -195,7 +197,8 @@ Reproduction reproduce_neusight(const ReproduceOptions& options) {
   const Comparison kernels = compare_kernels(data, all, options);
 
   std::string page = fmt::format(
-      "`{}`\n\n# NeuSight's experiments (Lee, Phanishayee, Mahajan, ASPLOS 2025)\n\nMean absolute error in percent of "
+      "`{}`\n\n# NeuSight's experiments (Lee, Phanishayee, Mahajan, ASPLOS 2025)\n\nMeasurements: "
+      "github.com/sitar-lab/NeuSight 6945927 (MIT), repackaged. Mean absolute error in percent of "
       "the "
       "measured time; in brackets the number of rows where a method predicts fewer. Tessera's default weights, fitted "
       "on kernels of other GPUs too (calibration/README.md), never on a whole model. \"NeuSight\", \"Habitat\", \"Li "

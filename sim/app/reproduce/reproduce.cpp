@@ -44,7 +44,8 @@ class Reproduce final : public Command {
   int run() override {
     const Paper& paper = find_paper(paper_);
     options_.data = training_data(data_, "reproduce");
-    options_.command = "tessera reproduce " + paper_ + (data_.empty() ? "" : " --data DIR");
+    options_.command = "tessera reproduce " + paper_ + (data_.empty() ? "" : " --data DIR") +
+                       (options_.weights.empty() ? "" : " --weights DIR");
     std::optional<Progress> line;
     options_.progress = [&](std::string_view step) {
       line.reset();
