@@ -2,10 +2,8 @@
 // over the keys they may see; decoding splits the keys so that all SMs have work.
 #include "models/attention.hpp"
 
-#include <algorithm>
-#include <cmath>
-
 #include "models/cache.hpp"
+#include "models/occupancy.hpp"
 #include "models/stream.hpp"
 
 namespace tessera {
@@ -120,7 +118,7 @@ KernelAnalysis analyse_prefill(const Kernel& kernel, const Device& device, const
   KernelAnalysis out;
   out.footprint = prefill_block(s, device);
   out.blocks = static_cast<std::int64_t>(blocks);
-  out.blocks_per_sm = occupancy(out.footprint, device.spec);
+  out.blocks_per_sm = resident_blocks(device.spec, out.footprint);
   out.executed = own.executed;
   out.hbm_bytes = from_memory(kernel, device, context);
   out.base = own.base;
@@ -153,7 +151,7 @@ KernelAnalysis analyse_decode(const Kernel& kernel, const Device& device, const 
   KernelAnalysis out;
   out.footprint = {.threads = 128, .registers_per_thread = 128, .shared_memory = Bytes(32 * 1024)};
   out.blocks = static_cast<std::int64_t>(blocks);
-  out.blocks_per_sm = occupancy(out.footprint, device.spec);
+  out.blocks_per_sm = resident_blocks(device.spec, out.footprint);
   out.executed = flops(kernel);
   out.hbm_bytes = from_memory(kernel, device, context);
   const Hertz clock = device.spec.boost_clock;

@@ -67,15 +67,6 @@ FamilyWeights unfitted(const Family& family) {
   return weights;
 }
 
-int occupancy(const BlockFootprint& block, const GpuSpec& gpu) {
-  const double registers = block.threads * block.registers_per_thread * 4.0;
-  double fit = gpu.blocks_per_sm;
-  fit = std::min(fit, std::floor(static_cast<double>(gpu.threads_per_sm) / block.threads));
-  if (registers > 0) fit = std::min(fit, std::floor(gpu.registers_per_sm.value() / registers));
-  if (block.shared_memory.value() > 0) fit = std::min(fit, std::floor(gpu.shared_memory_per_sm / block.shared_memory));
-  return std::max(1, static_cast<int>(fit));
-}
-
 KernelCost finish(const KernelAnalysis& analysis, double net, double out_of_range, const FamilyWeights& weights,
                   const Device& device, Dtype dtype) {
   KernelCost cost;

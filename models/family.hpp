@@ -63,9 +63,6 @@ KernelAnalysis analyse_gemm_matrix(const Kernel&, const Device&, const PredictCo
 /// Work over the sustained rate, or compulsory bytes over device memory's, whichever is longer.
 KernelAnalysis analyse_roofline(const Kernel&, const Device&, const PredictContext&, const FamilyWeights&);
 
-/// Blocks of one kernel that fit on an SM at once; at least 1.
-int occupancy(const BlockFootprint& block, const GpuSpec& gpu);
-
 /// The whole cost from the analysis, the nets' output and how far that extrapolates.
 KernelCost finish(const KernelAnalysis& analysis, double net, double out_of_range, const FamilyWeights& weights,
                   const Device& device, Dtype dtype);

@@ -1,10 +1,7 @@
 #include "models/gemm_tiles.hpp"
 
-#include <algorithm>
-#include <array>
-#include <cmath>
-
 #include "models/family.hpp"
+#include "models/occupancy.hpp"
 
 namespace tessera {
 
@@ -129,7 +126,7 @@ GemmPlan plan_gemm(const GemmShape& shape, const GemmTile& tile, int split_k, co
   const Hertz clock = device.spec.boost_clock;
   const GemmConstants& c = context.constants;
   const FlopsPerSec per_sm = context.rate / static_cast<double>(sms) * tile_efficiency(tile, context);
-  plan.blocks_per_sm = occupancy(footprint(tile), device.spec);
+  plan.blocks_per_sm = resident_blocks(device.spec, footprint(tile));
   plan.compute = Flops(rounds * tile_flops) / per_sm * long_row_slowdown(shape, context, device) +
                  rounds * c.tile_cycles / std::min(plan.blocks_per_sm, kOverlappedTiles) / clock;
   const double busy = std::min(1.0, static_cast<double>(plan.blocks) / sms);

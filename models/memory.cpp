@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/occupancy.hpp"
 #include "models/stream.hpp"
 #include "models/vector.hpp"
 
@@ -24,7 +25,7 @@ KernelAnalysis analyse_memory(const Kernel& kernel, const Device& device, const 
 
   KernelAnalysis out;
   out.blocks = static_cast<std::int64_t>(blocks);
-  out.blocks_per_sm = occupancy(out.footprint, device.spec);
+  out.blocks_per_sm = resident_blocks(device.spec, out.footprint);
   out.executed = flops(kernel);
   out.hbm_bytes = stream.hbm;
   const double share = kernel.op == Op::embedding ? kLookUpShare : 1.0;

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <Eigen/Core>
+#include <span>
+#include <vector>
 
 #include "models/mlp.hpp"
 
@@ -14,6 +16,31 @@ inline Eigen::Map<const RowMajorMatrix> weights_of(const DenseLayer& layer) {
 }
 inline Eigen::Map<const Eigen::VectorXf> bias_of(const DenseLayer& layer) {
   return {layer.bias.data(), layer.outputs};
+}
+
+/// A layer in training: parameters, their gradient or a moment, in memory that Eigen aligns. Its square root of a
+/// packet and of a scalar differ in the last bit, so where packets start must not depend on the allocator.
+struct TrainingLayer {
+  RowMajorMatrix weights;
+  Eigen::VectorXf bias;
+};
+using TrainingLayers = std::vector<TrainingLayer>;
+
+inline TrainingLayers training_layers(std::span<const DenseLayer> dense) {
+  TrainingLayers layers;
+  for (const DenseLayer& layer : dense) layers.push_back({weights_of(layer), bias_of(layer)});
+  return layers;
+}
+
+inline std::vector<DenseLayer> dense_layers(const TrainingLayers& layers) {
+  std::vector<DenseLayer> dense;
+  for (const auto& [w, b] : layers) {
+    dense.push_back({static_cast<int>(w.cols()),
+                     static_cast<int>(w.rows()),
+                     {w.data(), w.data() + w.size()},
+                     {b.data(), b.data() + b.size()}});
+  }
+  return dense;
 }
 
 inline constexpr float kGeluScale = 0.7978845608F;  // sqrt(2 / pi)

@@ -18,32 +18,6 @@ namespace {
 using Matrix = Eigen::MatrixXf;
 using Index = Eigen::Index;
 
-/// Parameters, or their gradient, in memory that Eigen aligns: its square root of a packet and of a scalar differ in
-/// the last bit, so where packets start must not depend on the allocator.
-struct Layer {
-  RowMajorMatrix weights;
-  Eigen::VectorXf bias;
-};
-using Layers = std::vector<Layer>;
-
-Layers layers_of(const Mlp& net) {
-  Layers layers;
-  for (const DenseLayer& layer : net.layers()) layers.push_back({weights_of(layer), bias_of(layer)});
-  return layers;
-}
-
-std::vector<DenseLayer> dense_layers(const Layers& layers) {
-  std::vector<DenseLayer> dense;
-  for (const Layer& layer : layers) {
-    const RowMajorMatrix& w = layer.weights;
-    dense.push_back({static_cast<int>(w.cols()),
-                     static_cast<int>(w.rows()),
-                     {w.data(), w.data() + w.size()},
-                     {layer.bias.data(), layer.bias.data() + layer.bias.size()}});
-  }
-  return dense;
-}
-
 struct LossPoint {
   double value = 0, slope = 0;  // of error = predicted - measured, on the log
 };
@@ -75,8 +49,8 @@ class Batch {
       : data_(data), options_(options), offset_slope_(Eigen::VectorXf::Zero(session_count(data))) {}
 
   /// Mean loss of the samples; the mean gradient goes to `gradient`, that of the offsets to offset_slope().
-  double run(const Layers& layers, const Eigen::VectorXf& offsets, std::span<const std::uint32_t> samples,
-             Layers& gradient) {
+  double run(const TrainingLayers& layers, const Eigen::VectorXf& offsets, std::span<const std::uint32_t> samples,
+             TrainingLayers& gradient) {
     forward(layers, samples);
     const double loss = output_error(samples, offsets);
     backward(layers, gradient);
@@ -85,7 +59,7 @@ class Batch {
   [[nodiscard]] const Eigen::VectorXf& offset_slope() const { return offset_slope_; }
 
  private:
-  void forward(const Layers& layers, std::span<const std::uint32_t> samples) {
+  void forward(const TrainingLayers& layers, std::span<const std::uint32_t> samples) {
     const auto columns = static_cast<Index>(samples.size());
     activations_.resize(layers.size() + 1);
     sums_.resize(layers.size());
@@ -123,7 +97,7 @@ class Batch {
     return total / static_cast<double>(samples.size());
   }
 
-  void backward(const Layers& layers, Layers& gradient) {
+  void backward(const TrainingLayers& layers, TrainingLayers& gradient) {
     for (std::size_t i = layers.size(); i-- > 0;) {
       gradient[i].weights.noalias() = error_ * activations_[i].transpose();
       gradient[i].bias = error_.rowwise().sum();
@@ -141,10 +115,10 @@ class Batch {
 };
 
 /// He's normal start, but the last layer zero.
-Layers initial_layers(int inputs, const std::vector<int>& hidden, Rng& rng) {
-  Layers layers;
+TrainingLayers initial_layers(int inputs, const std::vector<int>& hidden, Rng& rng) {
+  TrainingLayers layers;
   for (int width : hidden) {
-    Layer layer{RowMajorMatrix(width, inputs), Eigen::VectorXf::Zero(width)};
+    TrainingLayer layer{RowMajorMatrix(width, inputs), Eigen::VectorXf::Zero(width)};
     const double scale = std::sqrt(2.0 / inputs);
     for (Index i = 0; i < layer.weights.size(); ++i) layer.weights.data()[i] = static_cast<float>(scale * rng.normal());
     layers.push_back(std::move(layer));
@@ -195,14 +169,14 @@ class AdamW {
 /// Steps all layers and the offsets.
 class Optimiser {
  public:
-  Optimiser(const Layers& layers, Index sessions, double decay) : offsets_(sessions, 0) {
-    for (const Layer& layer : layers) {
+  Optimiser(const TrainingLayers& layers, Index sessions, double decay) : offsets_(sessions, 0) {
+    for (const TrainingLayer& layer : layers) {
       weights_.emplace_back(layer.weights.size(), decay);
       biases_.emplace_back(layer.bias.size(), 0);
     }
   }
 
-  void step(Layers& layers, const Layers& gradient, double rate) {
+  void step(TrainingLayers& layers, const TrainingLayers& gradient, double rate) {
     for (std::size_t i = 0; i < layers.size(); ++i) {
       weights_[i].step(layers[i].weights, gradient[i].weights, rate);
       biases_[i].step(layers[i].bias, gradient[i].bias, rate);
@@ -244,8 +218,8 @@ void check(const TrainingSet& data) {
 Mlp train(const TrainingSet& data, const TrainOptions& options, const EpochCallback& watch) {
   check(data);
   Rng rng(options.seed);
-  Layers layers = initial_layers(data.inputs, options.hidden, rng);
-  Layers gradient = layers;
+  TrainingLayers layers = initial_layers(data.inputs, options.hidden, rng);
+  TrainingLayers gradient = layers;
   Eigen::VectorXf offsets = Eigen::VectorXf::Zero(session_count(data));
   Optimiser optimiser(layers, offsets.size(), options.weight_decay);
   Batch batch(data, options);
@@ -287,9 +261,9 @@ double loss_and_gradient(const Mlp& net, const TrainingSet& data, const TrainOpt
   check(data);
   std::vector<std::uint32_t> all(data.size());
   std::iota(all.begin(), all.end(), 0U);
-  Layers slopes = layers_of(net);
+  TrainingLayers slopes = training_layers(net.layers());
   const Eigen::VectorXf no_offsets = Eigen::VectorXf::Zero(session_count(data));
-  const double loss = Batch(data, options).run(layers_of(net), no_offsets, all, slopes);
+  const double loss = Batch(data, options).run(training_layers(net.layers()), no_offsets, all, slopes);
   gradient = dense_layers(slopes);
   return loss;
 }

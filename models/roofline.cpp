@@ -3,6 +3,7 @@
 
 #include "models/family.hpp"
 #include "models/models.hpp"
+#include "models/occupancy.hpp"
 #include "models/support.hpp"
 
 namespace tessera {
@@ -50,7 +51,7 @@ KernelAnalysis analyse_roofline(const Kernel& kernel, const Device& device, cons
   analysis.floor = device.launch_floor;
   const double elements = analysis.hbm_bytes / element_size(kernel.dtype);
   analysis.blocks = std::max<std::int64_t>(1, static_cast<std::int64_t>(elements / kElementsPerBlock));
-  analysis.blocks_per_sm = occupancy(analysis.footprint, device.spec);
+  analysis.blocks_per_sm = resident_blocks(device.spec, analysis.footprint);
   return analysis;
 }
 

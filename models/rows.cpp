@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/cache.hpp"
+#include "models/occupancy.hpp"
 #include "models/stream.hpp"
 #include "models/vector.hpp"
 
@@ -106,7 +107,7 @@ KernelAnalysis analyse_rows(const Kernel& kernel, const Device& device, const Pr
   KernelAnalysis out;
   out.footprint = cut.footprint;
   out.blocks = static_cast<std::int64_t>(blocks);
-  out.blocks_per_sm = occupancy(out.footprint, device.spec);
+  out.blocks_per_sm = resident_blocks(device.spec, out.footprint);
   out.executed = flops(kernel);
   const Stream stream = row_stream(kernel, shape, cut, std::min(blocks, sms * out.blocks_per_sm), device, context);
   out.hbm_bytes = stream.hbm;

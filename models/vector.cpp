@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/occupancy.hpp"
 #include "models/stream.hpp"
 
 namespace tessera {
@@ -56,7 +57,7 @@ KernelAnalysis analyse_vector(const Kernel& kernel, const Device& device, const 
   KernelAnalysis out;
   out.footprint.threads = static_cast<int>(kThreads);
   out.blocks = static_cast<std::int64_t>(blocks);
-  out.blocks_per_sm = occupancy(out.footprint, device.spec);
+  out.blocks_per_sm = resident_blocks(device.spec, out.footprint);
   out.executed = flops(kernel);
   out.hbm_bytes = stream.hbm;
   out.base = overlapped({hbm_time(stream, blocks, device), l2_time(stream, blocks, device), compute});

@@ -17,34 +17,9 @@ namespace {
 using Matrix = Eigen::MatrixXf;
 using Index = Eigen::Index;
 
-/// Parameters, a gradient or a moment, in memory that Eigen aligns, so that a fit repeats bit for bit.
-struct Layer {
-  RowMajorMatrix weights;
-  Eigen::VectorXf bias;
-};
-using Layers = std::vector<Layer>;
-
-Layers layers_of(const ReluNet& net) {
-  Layers layers;
-  for (const DenseLayer& layer : net.layers()) layers.push_back({weights_of(layer), bias_of(layer)});
-  return layers;
-}
-
-std::vector<DenseLayer> dense(const Layers& layers) {
-  std::vector<DenseLayer> all;
-  for (const Layer& layer : layers) {
-    const auto& [w, b] = layer;
-    all.push_back({static_cast<int>(w.cols()),
-                   static_cast<int>(w.rows()),
-                   {w.data(), w.data() + w.size()},
-                   {b.data(), b.data() + b.size()}});
-  }
-  return all;
-}
-
-Layers zeros_like(const Layers& layers) {
-  Layers zeros = layers;
-  for (Layer& layer : zeros) {
+TrainingLayers zeros_like(const TrainingLayers& layers) {
+  TrainingLayers zeros = layers;
+  for (TrainingLayer& layer : zeros) {
     layer.weights.setZero();
     layer.bias.setZero();
   }
@@ -56,7 +31,7 @@ class Pass {
  public:
   explicit Pass(const ReluTraining& data) : data_(data) {}
 
-  void forward(const Layers& layers, std::span<const std::uint32_t> samples) {
+  void forward(const TrainingLayers& layers, std::span<const std::uint32_t> samples) {
     const auto columns = static_cast<Index>(samples.size());
     const Index inputs = layers.front().weights.cols();
     activations_.resize(layers.size() + 1);
@@ -78,7 +53,7 @@ class Pass {
   }
 
   /// Sum of the losses; the mean gradient goes to `gradient`.
-  double backward(const Layers& layers, std::span<const std::uint32_t> samples, Layers& gradient) {
+  double backward(const TrainingLayers& layers, std::span<const std::uint32_t> samples, TrainingLayers& gradient) {
     Matrix error(activations_.back().rows(), activations_.back().cols());
     double total = 0;
     for (std::size_t c = 0; c < samples.size(); ++c) {
@@ -105,10 +80,10 @@ class Pass {
 /// AdamW (Loshchilov & Hutter, arXiv 1711.05101) over every parameter.
 class AdamW {
  public:
-  AdamW(const Layers& layers, const ReluOptions& options)
+  AdamW(const TrainingLayers& layers, const ReluOptions& options)
       : mean_(zeros_like(layers)), square_(zeros_like(layers)), options_(options) {}
 
-  void step(Layers& layers, const Layers& gradient) {
+  void step(TrainingLayers& layers, const TrainingLayers& gradient) {
     ++steps_;
     for (std::size_t i = 0; i < layers.size(); ++i) {
       update(layers[i].weights, gradient[i].weights, mean_[i].weights, square_[i].weights);
@@ -131,7 +106,7 @@ class AdamW {
         keep * value.array() - rate * (mean.array() * first) / ((square.array() * second).sqrt() + kEpsilon);
   }
 
-  Layers mean_, square_;
+  TrainingLayers mean_, square_;
   const ReluOptions& options_;
   int steps_ = 0;
 };
@@ -148,7 +123,7 @@ Samples part(Samples all, std::size_t first, std::size_t width) {
   return all.subspan(first, std::min(width, all.size() - first));
 }
 
-double mean_error(Pass& pass, const Layers& layers, const ReluTraining& data, Samples samples) {
+double mean_error(Pass& pass, const TrainingLayers& layers, const ReluTraining& data, Samples samples) {
   constexpr std::size_t kValidationBatch = 4096;
   double total = 0;
   for (std::size_t first = 0; first < samples.size(); first += kValidationBatch) {
@@ -172,7 +147,7 @@ ReluNet train_relu(ReluNet start, const ReluTraining& data, const ReluOptions& o
   const Samples validation = Samples(order).first(held);
   const std::span<std::uint32_t> training = std::span(order).subspan(held);
 
-  Layers layers = layers_of(start), gradient = zeros_like(layers);
+  TrainingLayers layers = training_layers(start.layers()), gradient = zeros_like(layers);
   AdamW optimiser(layers, options);
   Pass pass(data);
   ReluNet best = std::move(start);
@@ -190,7 +165,7 @@ ReluNet train_relu(ReluNet start, const ReluTraining& data, const ReluOptions& o
     const bool better = error < best_error;
     if (better) {
       best_error = error;
-      best = ReluNet(dense(layers));
+      best = ReluNet(dense_layers(layers));
     }
     if (watch) watch({epoch, loss / static_cast<double>(training.size()), error, better}, best);
   }
@@ -200,12 +175,12 @@ ReluNet train_relu(ReluNet start, const ReluTraining& data, const ReluOptions& o
 double relu_gradient(const ReluNet& net, const ReluTraining& data, std::vector<DenseLayer>& gradient) {
   std::vector<std::uint32_t> all(data.samples);
   std::iota(all.begin(), all.end(), 0U);
-  const Layers layers = layers_of(net);
-  Layers slopes = zeros_like(layers);
+  const TrainingLayers layers = training_layers(net.layers());
+  TrainingLayers slopes = zeros_like(layers);
   Pass pass(data);
   pass.forward(layers, all);
   const double loss = pass.backward(layers, all, slopes);
-  gradient = dense(slopes);
+  gradient = dense_layers(slopes);
   return loss / static_cast<double>(data.samples);
 }
 

@@ -7,21 +7,10 @@
 #include <vector>
 
 #include "models/kernel_cost.hpp"
+#include "models/occupancy.hpp"
 #include "sim/cluster/gpu.hpp"
 
 namespace tessera {
-
-/// What one SM offers.
-struct SmLimits {
-  int threads = 2048;
-  int blocks = 32;
-  double registers = 65536;  // 32-bit registers
-  Bytes shared_memory;
-};
-SmLimits sm_limits(const GpuSpec& gpu);
-
-/// Blocks of this footprint that one SM holds at once; 0: not even one.
-int occupancy(const SmLimits& limits, const BlockFootprint& footprint);
 
 /// A footprint of which exactly `blocks_per_sm` fit: where a latency model's occupancy and its footprint disagree,
 /// the occupancy wins, because the kernel's time was derived from it.

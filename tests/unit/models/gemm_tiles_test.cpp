@@ -3,7 +3,7 @@
 
 #include <gtest/gtest.h>
 
-#include "models/family.hpp"
+#include "models/occupancy.hpp"
 
 namespace tessera {
 namespace {
@@ -78,11 +78,11 @@ TEST(GemmTiles, EveryTileFitsOnItsGpu) {
 
 TEST(Occupancy, TheScarcestResourceDecides) {
   const GpuSpec gpu = find_gpu("A100-PCIE-80GB");  // 2048 threads, 256 KiB registers, 164 KiB shared, 32 blocks
-  EXPECT_EQ(occupancy({.threads = 32, .registers_per_thread = 16, .shared_memory = Bytes(0)}, gpu), 32);
-  EXPECT_EQ(occupancy({.threads = 512, .registers_per_thread = 16, .shared_memory = Bytes(0)}, gpu), 4);
-  EXPECT_EQ(occupancy({.threads = 256, .registers_per_thread = 128, .shared_memory = Bytes(0)}, gpu), 2);
-  EXPECT_EQ(occupancy({.threads = 128, .registers_per_thread = 32, .shared_memory = 50.0_KiB}, gpu), 3);
-  EXPECT_EQ(occupancy({.threads = 128, .registers_per_thread = 32, .shared_memory = 500.0_KiB}, gpu), 1);
+  EXPECT_EQ(resident_blocks(gpu, {.threads = 32, .registers_per_thread = 16, .shared_memory = Bytes(0)}), 32);
+  EXPECT_EQ(resident_blocks(gpu, {.threads = 512, .registers_per_thread = 16, .shared_memory = Bytes(0)}), 4);
+  EXPECT_EQ(resident_blocks(gpu, {.threads = 256, .registers_per_thread = 128, .shared_memory = Bytes(0)}), 2);
+  EXPECT_EQ(resident_blocks(gpu, {.threads = 128, .registers_per_thread = 32, .shared_memory = 50.0_KiB}), 3);
+  EXPECT_EQ(resident_blocks(gpu, {.threads = 128, .registers_per_thread = 32, .shared_memory = 500.0_KiB}), 1);
 }
 
 }  // namespace
