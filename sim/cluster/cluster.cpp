@@ -29,7 +29,7 @@ void known_name(Reader& r, std::string_view key, std::string_view name, std::str
 void describe(Reader& r, ClusterFile& cluster) {
   r.required("node", cluster.node, "a name in platforms/nodes, or a path ending in .yaml");
   known_name(r, "node", cluster.node, "nodes", "node");
-  required_positive(r, "nodes", cluster.nodes, "how many; a scenario may ask for another number");
+  required_within(r, "nodes", cluster.nodes, kNodes, "how many; a scenario may ask for another number");
   r.required("fabric", cluster.fabric, "the network between the nodes");
   r.optional("source", cluster.source, "where the figures are from");
 }
@@ -105,31 +105,31 @@ ClusterSpec read_cluster(const Document& document, const std::filesystem::path& 
 void describe(Reader& r, NodeSpec& node) {
   r.required("gpu", node.gpu, "a name in platforms/gpus, or a path ending in .yaml");
   known_name(r, "gpu", node.gpu, "gpus", "GPU");
-  required_positive(r, "gpus", node.gpus, "of this kind in the node");
+  required_within(r, "gpus", node.gpus, kGpusPerNode, "of this kind in the node");
   r.required("intra", node.intra, "how they are joined");
-  optional_positive(r, "gpu_link", node.gpu_link,
-                    "one GPU's bandwidth to the others, one direction; default: its NVLink, with pcie its PCIe");
-  r.optional("gpu_link_latency", node.gpu_link_latency, "GPU to GPU");
-  r.optional("nics", node.nics, "network ports of the node");
-  if (r.has("nics") && node.nics < 0) r.error("nics", "must not be negative");
-  optional_positive(r, "nic_bandwidth", node.nic_bandwidth, "of one NIC, one direction");
+  optional_within(r, "gpu_link", node.gpu_link, kBandwidth,
+                  "one GPU's bandwidth to the others, one direction; default: its NVLink, with pcie its PCIe");
+  optional_within(r, "gpu_link_latency", node.gpu_link_latency, kLatency, "GPU to GPU");
+  optional_within(r, "nics", node.nics, kNics, "network ports of the node");
+  optional_within(r, "nic_bandwidth", node.nic_bandwidth, kBandwidth, "of one NIC, one direction");
   if (r.ok() && node.nics > 0 && !r.has("nic_bandwidth")) r.error("nics", "nic_bandwidth is missing");
-  r.optional("nic_latency", node.nic_latency, "GPU to wire, and wire to GPU");
-  r.optional("host_launch", node.host_launch, "CPU time to launch one kernel from an eager framework");
-  r.optional("host_power", node.host_power, "of the node without its GPUs, at full load");
+  optional_within(r, "nic_latency", node.nic_latency, kLatency, "GPU to wire, and wire to GPU");
+  optional_within(r, "host_launch", node.host_launch, kLatency,
+                  "CPU time to launch one kernel from an eager framework");
+  optional_within(r, "host_power", node.host_power, kHostPower, "of the node without its GPUs, at full load");
   r.optional("source", node.source, "where the figures are from");
 }
 
 void describe(Reader& r, FabricSpec& fabric) {
   r.required("kind", fabric.kind, "how the switches are joined");
-  optional_positive(r, "radix", fabric.radix, "ports of a switch");
-  if (r.has("radix") && fabric.radix < 4) r.error("radix", "a switch needs 4 ports at least");
-  optional_positive(r, "levels", fabric.levels, "of switches, trees only; default: the fewest that hold the nodes");
-  r.optional("oversubscription", fabric.oversubscription, "bandwidth below a leaf over bandwidth above, trees only");
-  if (r.has("oversubscription") && !(fabric.oversubscription >= 1)) r.error("oversubscription", "must be 1 or more");
-  optional_positive(r, "link_bandwidth", fabric.link_bandwidth,
-                    "between switches, one direction; default: a node's port");
-  r.optional("hop_latency", fabric.hop_latency, "through one switch");
+  optional_within(r, "radix", fabric.radix, kRadix, "ports of a switch");
+  optional_within(r, "levels", fabric.levels, kUnits,
+                  "of switches, trees only; default: the fewest that hold the nodes");
+  optional_within(r, "oversubscription", fabric.oversubscription, kOversubscription,
+                  "bandwidth below a leaf over bandwidth above, trees only");
+  optional_within(r, "link_bandwidth", fabric.link_bandwidth, kBandwidth,
+                  "between switches, one direction; default: a node's port");
+  optional_within(r, "hop_latency", fabric.hop_latency, kLatency, "through one switch");
   r.optional("torus", fabric.torus, "size of each dimension");
   if (std::any_of(fabric.torus.begin(), fabric.torus.end(), [](int size) { return size < 1; })) {
     r.error("torus", "every dimension must be more than 0");

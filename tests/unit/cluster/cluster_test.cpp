@@ -134,8 +134,8 @@ TEST_F(Files, UnknownNamesInsideHaveAPosition) {
 }
 
 TEST_F(Files, RejectImpossibleNodes) {
-  EXPECT_EQ(node("gpus", "gpus: 0"), "mine.yaml:3:7: error: gpus: must be more than 0");
-  EXPECT_EQ(node("nics", "nics: -1"), "mine.yaml:5:7: error: nics: must not be negative");
+  EXPECT_EQ(node("gpus", "gpus: 0"), "mine.yaml:3:7: error: gpus: must be 1 to 1024");
+  EXPECT_EQ(node("nics", "nics: -1"), "mine.yaml:5:7: error: nics: must be 0 to 1024");
   EXPECT_EQ(node("nics", "nics: 3"), "mine.yaml:5:7: error: nics: 3 NICs cannot be shared out evenly over 8 GPUs");
   EXPECT_EQ(node("nic_bandwidth", ""), "mine.yaml:5:7: error: nics: nic_bandwidth is missing");
   EXPECT_EQ(node("nic_bandwidth", "nic_bandwidth: -1 Gbit/s").find("mine.yaml:6:16: error: nic_bandwidth: expected a "),
@@ -143,7 +143,7 @@ TEST_F(Files, RejectImpossibleNodes) {
   EXPECT_EQ(node("gpus", "gpus: 4\ngpu_link_latency: 3 GB").find("mine.yaml:4:19: error: gpu_link_latency: unit 'GB'"),
             0U);
   EXPECT_EQ(node("intra", "intra: hybrid_cube_mesh\ngpu_link: 9 GB/s"), "nothing was wrong");
-  EXPECT_EQ(node("gpus", "gpus: 4\ngpu_link: 0 GB/s"), "mine.yaml:4:11: error: gpu_link: must be more than 0");
+  EXPECT_EQ(node("gpus", "gpus: 4\ngpu_link: 0 GB/s"), "mine.yaml:4:11: error: gpu_link: must be 1 MB/s to 1 PB/s");
   EXPECT_EQ(node("gpu:", "gpu: L4"),
             "mine.yaml:2:1: error: gpu_link: L4 has no link of its own to others: give gpu_link, or intra: pcie");
 }
@@ -160,7 +160,7 @@ TEST_F(Files, NodesWithoutNicsCannotBeJoined) {
 }
 
 TEST_F(Files, RejectImpossibleFabrics) {
-  EXPECT_EQ(cluster("  radix", "  radix: 2"), "c.yaml:6:10: error: fabric.radix: a switch needs 4 ports at least");
+  EXPECT_EQ(cluster("  radix", "  radix: 2"), "c.yaml:6:10: error: fabric.radix: must be 4 to 1024");
   EXPECT_EQ(cluster("  radix", "  radix: 16\n  levels: 2\n  hop_latency: 1 km")
                 .find("c.yaml:8:16: error: fabric.hop_latency: unit 'km' not known here"),
             0U);
@@ -168,7 +168,7 @@ TEST_F(Files, RejectImpossibleFabrics) {
             "c.yaml:6:10: error: fabric.radix: 2 levels of 8-port switches cannot join 16 nodes of 4 ports");
   EXPECT_EQ(cluster("  radix", "  levels: 9"), "c.yaml:6:11: error: fabric.levels: at most 5 are possible");
   EXPECT_EQ(cluster("  radix", "  oversubscription: 0.5"),
-            "c.yaml:6:21: error: fabric.oversubscription: must be 1 or more");
+            "c.yaml:6:21: error: fabric.oversubscription: must be 1 to 1000");
   EXPECT_EQ(cluster("  radix", "  oversubscription: 1.23456"),
             "c.yaml:6:21: error: fabric.oversubscription: no split of 64 ports into down and up links gives 1.23456:1");
   EXPECT_EQ(cluster("  radix", "  levels: 1\n  oversubscription: 2"),
@@ -179,10 +179,18 @@ TEST_F(Files, RejectImpossibleFabrics) {
 }
 
 TEST_F(Files, RejectAbsurdSizes) {
-  EXPECT_EQ(node("gpus", "gpus: 2000"), "mine.yaml:3:7: error: gpus: more than 1024");
-  EXPECT_EQ(cluster("  radix", "  radix: 2000000"), "c.yaml:6:10: error: fabric.radix: more than 1024");
-  EXPECT_EQ(cluster("nodes", "nodes: 2000000000"),
-            "c.yaml:3:8: error: nodes: 2000000000 nodes of 8 GPUs are more than 1000000 GPUs");
+  EXPECT_EQ(node("gpus", "gpus: 2000"), "mine.yaml:3:7: error: gpus: must be 1 to 1024");
+  EXPECT_EQ(cluster("  radix", "  radix: 2000000"), "c.yaml:6:10: error: fabric.radix: must be 4 to 1024");
+  EXPECT_EQ(cluster("nodes", "nodes: 2000000000"), "c.yaml:3:8: error: nodes: must be 1 to 1000000");
+  EXPECT_EQ(cluster("nodes", "nodes: 1000000"),
+            "c.yaml:3:8: error: nodes: 1000000 nodes of 8 GPUs are more than 1000000 GPUs");
+  EXPECT_EQ(node("gpus", "gpus: 4\ngpu_link_latency: 1e300 s"),
+            "mine.yaml:4:19: error: gpu_link_latency: must be 0 to 1 s");
+  EXPECT_EQ(node("nic_bandwidth", "nic_bandwidth: 1e300 B/s"),
+            "mine.yaml:6:16: error: nic_bandwidth: must be 1 MB/s to 1 PB/s");
+  EXPECT_EQ(node("nic_bandwidth", "nic_bandwidth: 1 GB/s\nhost_power: 1e300 W"),
+            "mine.yaml:7:13: error: host_power: must be 0 to 1 MW");
+  EXPECT_EQ(cluster("  radix", "  hop_latency: 1e300 s"), "c.yaml:6:16: error: fabric.hop_latency: must be 0 to 1 s");
 }
 
 TEST_F(Files, SeveralNodesNeedAFabric) {

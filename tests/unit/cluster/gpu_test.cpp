@@ -1,6 +1,8 @@
 // Reading one data sheet: names, defaults, and every mistake that a user can make in it.
 #include "sim/cluster/gpu.hpp"
 
+#include <array>
+
 #include "sim/config/reader.hpp"
 #include "tests/unit/cluster/support.hpp"
 
@@ -93,8 +95,8 @@ TEST_F(GpuReading, RejectsWhatCannotBe) {
                 .find("Mine.yaml:14:19: error: memory_bandwidth: expected a positive bandwidth, found '-3 TB/s'"),
             0U);
   EXPECT_EQ(wrong("memory_bandwidth", "memory_bandwidth: 0 TB/s"),
-            "Mine.yaml:14:19: error: memory_bandwidth: must be more than 0");
-  EXPECT_EQ(wrong("sms", "sms: -4"), "Mine.yaml:5:6: error: sms: must be more than 0");
+            "Mine.yaml:14:19: error: memory_bandwidth: must be 1 MB/s to 1 PB/s");
+  EXPECT_EQ(wrong("sms", "sms: -4"), "Mine.yaml:5:6: error: sms: must be 1 to 65536");
   EXPECT_EQ(wrong("boost_clock", "base_clock: 3 GHz\nboost_clock: 2 GHz"),
             "Mine.yaml:7:13: error: base_clock: must not exceed boost_clock");
   EXPECT_EQ(wrong("threads_per_sm", "threads_per_sm: 2000"),
@@ -104,9 +106,28 @@ TEST_F(GpuReading, RejectsWhatCannotBe) {
             "did you mean 'wgmma'?");
 }
 
+// A slip of the unit or of a digit would otherwise come back as inf or nan, far from its cause.
+TEST_F(GpuReading, RejectsWhatIsOutOfAnyRange) {
+  for (const auto& [key, value, expected] : {std::array{"boost_clock", "1e300 GHz", "1 MHz to 100 GHz"},
+                                             {"boost_clock", "1 Hz", "1 MHz to 100 GHz"},
+                                             {"memory_bandwidth", "1e-300 B/s", "1 MB/s to 1 PB/s"},
+                                             {"pcie_bandwidth", "1e300 GB/s", "1 MB/s to 1 PB/s"},
+                                             {"memory", "1 B", "1 MiB to 1 PiB"},
+                                             {"l2", "1e300 MiB", "1 KiB to 1 TiB"},
+                                             {"power_cap", "1e300 MW", "0.1 W to 1 MW"},
+                                             {"process_nm", "1e300", "0.1 to 100000"},
+                                             {"sms", "2147483647", "1 to 65536"}}) {
+    const std::string message = wrong(key, std::string(key) + ": " + value);
+    EXPECT_EQ(message.substr(message.find(" error: ")), std::string(" error: ") + key + ": must be " + expected);
+    EXPECT_EQ(message.find("Mine.yaml:"), 0U) << message;
+  }
+  EXPECT_EQ(wrong("  bf16", "  bf16: 1e300 TFLOP/s"),
+            "Mine.yaml:11:9: error: peak.bf16: must be 1 MFLOP/s to 1 ZFLOP/s");
+}
+
 TEST_F(GpuReading, ReportsAllMistakesAtOnce) {
   EXPECT_EQ(wrong("sms", "sms: 0\nl3: 1 MiB"),
-            "Mine.yaml:5:6: error: sms: must be more than 0\n"
+            "Mine.yaml:5:6: error: sms: must be 1 to 65536\n"
             "Mine.yaml:6:1: error: unknown key 'l3'; did you mean 'l2'?");
 }
 
