@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <fstream>
-#include <iterator>
 
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -32,6 +31,53 @@ std::vector<std::string> siblings(const fs::path& path) {
   throw InputError(Diagnostic{.file = path.string(), .message = std::move(message)});
 }
 
+constexpr std::size_t kMaxStream = std::size_t{256} << 20;  // a device may never end
+
+std::string read_stream(std::istream& in, const fs::path& path) {
+  std::string content;
+  std::string chunk(std::size_t{1} << 16, '\0');
+  while (in) {
+    in.read(chunk.data(), static_cast<std::streamsize>(chunk.size()));
+    content.append(chunk, 0, static_cast<std::size_t>(in.gcount()));
+    if (content.size() > kMaxStream) unreadable(path, "gives more than 256 MiB; expected a file or a shorter stream");
+  }
+  return content;
+}
+
+[[noreturn]] void unwritable(const fs::path& path, const std::string& why) {
+  throw RunError(fmt::format("cannot write {}: {}", path.string(), why));
+}
+
+/// The file that a chain of links leads to, there or not; a chain of 40 is a circle to the system, too.
+fs::path behind_links(fs::path path) {
+  std::error_code failed;
+  for (int i = 0; i < 40 && fs::is_symlink(fs::symlink_status(path, failed)); ++i) {
+    path = path.parent_path() / fs::read_symlink(path, failed);
+  }
+  return path;
+}
+
+void write_through(const fs::path& path, std::string_view content) {
+  std::ofstream out(path, std::ios::binary);
+  out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  out.close();
+  if (!out) unwritable(path, "the device is full or does not take it");
+}
+
+void write_and_rename(const fs::path& path, std::string_view content) {
+  const fs::path beside = path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
+  std::ofstream out(beside, std::ios::binary | std::ios::trunc);
+  out.write(content.data(), static_cast<std::streamsize>(content.size()));
+  out.close();
+  std::error_code failed;
+  if (out) fs::rename(beside, path, failed);
+  if (!out || failed) {
+    std::error_code ignored;
+    fs::remove(beside, ignored);
+    unwritable(path, failed ? failed.message() : "the folder is not writable or the disk is full");
+  }
+}
+
 }  // namespace
 
 std::string read_file(const fs::path& path) {
@@ -50,7 +96,7 @@ std::string read_file(const fs::path& path) {
     in.read(content.data(), static_cast<std::streamsize>(size));
     content.resize(static_cast<std::size_t>(in.gcount()));
   } else {
-    content.assign(std::istreambuf_iterator<char>(in), {});
+    content = read_stream(in, path);
   }
   if (in.bad()) unreadable(path, "cannot be read");
   return content;
@@ -59,18 +105,10 @@ std::string read_file(const fs::path& path) {
 void write_file(const fs::path& path, std::string_view content) {
   std::error_code failed;
   if (path.has_parent_path()) fs::create_directories(path.parent_path(), failed);
-  const fs::path beside = path.parent_path() / fmt::format(".{}.{}.tmp", path.filename().string(), ::getpid());
-  std::ofstream out(beside, std::ios::binary | std::ios::trunc);
-  out.write(content.data(), static_cast<std::streamsize>(content.size()));
-  out.close();
-  if (out) fs::rename(beside, path, failed);
-  if (!out || failed) {
-    std::error_code ignored;
-    fs::remove(beside, ignored);
-    throw RunError(
-        fmt::format("cannot write {}: {}", path.string(),
-                    failed ? failed.message() : std::string("the folder is not writable or the disk is full")));
-  }
+  const fs::file_status status = fs::status(path, failed);
+  if (status.type() == fs::file_type::none) unwritable(path, failed.message());
+  if (fs::is_other(status)) return write_through(path, content);
+  write_and_rename(behind_links(path), content);
 }
 
 }  // namespace tessera

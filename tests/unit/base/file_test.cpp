@@ -2,9 +2,11 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
+#include <thread>
 
 #include "sim/base/error.hpp"
 #include "sim/base/paths.hpp"
@@ -51,6 +53,38 @@ TEST_F(File, WritingReplacesAndLeavesNothingBeside) {
 
 TEST_F(File, PipesAndDevicesCanBeRead) {
   EXPECT_EQ(read_file("/dev/null"), "");
+}
+
+TEST_F(File, AStreamWithoutAnEndIsRefused) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  ASSERT_EQ(std::system(("yes >'" + pipe.string() + "' 2>&1 &").c_str()), 0);  // ends when the pipe is closed
+  EXPECT_THAT(message_of_reading(pipe), EndsWith("gives more than 256 MiB; expected a file or a shorter stream"));
+}
+
+TEST_F(File, PipesAreWrittenIntoAndStayPipes) {
+  const fs::path pipe = folder_ / "pipe";
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  std::string got;
+  std::thread reader([&] { got = read_file(pipe); });
+  write_file(pipe, "through");
+  reader.join();
+  EXPECT_EQ(got, "through");
+  EXPECT_TRUE(fs::is_fifo(pipe));
+}
+
+TEST_F(File, LinksStayAndTheirTargetIsWritten) {
+  fs::create_directories(folder_ / "sub");
+  fs::create_symlink("sub/target", folder_ / "link");
+  fs::create_symlink(folder_ / "link", folder_ / "link-to-link");
+  for (const std::string content : {"made", "replaced"}) {
+    write_file(folder_ / "link-to-link", content);
+    EXPECT_EQ(read_file(folder_ / "sub" / "target"), content);
+  }
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link"));
+  EXPECT_TRUE(fs::is_symlink(folder_ / "link-to-link"));
+  fs::create_symlink("circle", folder_ / "circle");
+  EXPECT_THROW(write_file(folder_ / "circle", "x"), RunError);
 }
 
 TEST_F(File, MissingFileNamesItAndItsNeighbour) {
