@@ -1,7 +1,10 @@
 // The default model: each kernel's family analyses it, the family's nets correct the closed form.
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <array>
 #include <filesystem>
+#include <optional>
 
 #include "models/family.hpp"
 #include "models/models.hpp"
@@ -15,10 +18,13 @@ namespace {
 
 class TileModel final : public LatencyModel {
  public:
-  explicit TileModel(const std::filesystem::path& folder) {
+  /// A folder may hold some families alone (`calibrate --family`); the others cannot be priced then.
+  explicit TileModel(std::filesystem::path folder) : folder_(std::move(folder)) {
+    if (!std::filesystem::is_directory(folder_))
+      throw InputError(Diagnostic{.file = folder_.string(), .message = "no such folder of fitted weights"});
     for (const Family& family : families()) {
-      const std::filesystem::path file = folder / (std::string(family.name) + ".json");
-      weights_.push_back(std::filesystem::exists(file) ? read_family(file, family) : unfitted(family));
+      const bool fitted = std::filesystem::exists(file_of(family));
+      weights_.push_back(fitted ? std::optional(read_family(file_of(family), family)) : std::nullopt);
     }
   }
 
@@ -40,29 +46,43 @@ class TileModel final : public LatencyModel {
  private:
   static FamilyWeights read_family(const std::filesystem::path& file, const Family& family);
 
+  [[nodiscard]] std::filesystem::path file_of(const Family& family) const {
+    return folder_ / (std::string(family.name) + ".json");
+  }
+
+  [[nodiscard]] const FamilyWeights& need_weights(std::size_t f) const {
+    if (weights_[f]) return *weights_[f];
+    throw InputError(Diagnostic{.file = file_of(families()[f]).string(),
+                                .message = fmt::format("no such file of fitted weights, needed for {}; `tessera "
+                                                       "calibrate` makes it",
+                                                       families()[f].what)});
+  }
+
   void price(std::size_t f, const std::vector<std::size_t>& members, std::span<const Kernel> kernels,
              const Device& device, const PredictContext& context, std::vector<KernelCost>& costs) const {
     const Family& family = families()[f];
+    const FamilyWeights& weights = need_weights(f);
     const std::size_t width = family.inputs.size();
     std::vector<KernelAnalysis> analyses;
     std::vector<float> raw;
     analyses.reserve(members.size());
     raw.reserve(members.size() * width);
     for (std::size_t i : members) {
-      analyses.push_back(family.analyse(kernels[i], device, context, weights_[f]));
+      analyses.push_back(family.analyse(kernels[i], device, context, weights));
       raw.insert(raw.end(), analyses.back().inputs.begin(),
                  analyses.back().inputs.begin() + static_cast<std::ptrdiff_t>(width));
     }
     std::vector<float> net(members.size()), outside(members.size());
-    weights_[f].evaluate(raw, net, outside);
+    weights.evaluate(raw, net, outside);
     for (std::size_t i = 0; i < members.size(); ++i) {
       const bool corrected = analyses[i].corrected;
-      costs[members[i]] = finish(analyses[i], corrected ? net[i] : 0, corrected ? outside[i] : 0, weights_[f], device,
+      costs[members[i]] = finish(analyses[i], corrected ? net[i] : 0, corrected ? outside[i] : 0, weights, device,
                                  kernels[members[i]].dtype);
     }
   }
 
-  std::vector<FamilyWeights> weights_;  // parallel to families()
+  std::filesystem::path folder_;
+  std::vector<std::optional<FamilyWeights>> weights_;  // parallel to families(); empty: not in the folder
 };
 
 FamilyWeights TileModel::read_family(const std::filesystem::path& file, const Family& family) {
@@ -71,8 +91,11 @@ FamilyWeights TileModel::read_family(const std::filesystem::path& file, const Fa
   const auto same_constant = [](const auto& a, const NamedConstant& b) { return a.first == b.name; };
   if (!std::ranges::equal(weights.inputs, family.inputs, same_input) ||
       !std::ranges::equal(weights.constants, family.constants, same_constant)) {
-    throw RunError(file.string() + ": fitted for other inputs than this program's; run tessera calibrate");
+    throw InputError(Diagnostic{.file = file.string(),
+                                .message = "fitted for other inputs than this program's; run tessera calibrate"});
   }
+  if (weights.nets.empty() && !family.inputs.empty())
+    throw InputError(Diagnostic{.file = file.string(), .message = "no nets; run tessera calibrate"});
   return weights;
 }
 

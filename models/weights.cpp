@@ -58,8 +58,12 @@ Mlp net_of(const Json& json) {
       throw RunError(fmt::format("weights: a layer of {} x {} holds {} weights and {} biases", out, in,
                                  layer.weights.size(), layer.bias.size()));
     }
+    if (layer.inputs < 1 || layer.outputs < 1 || (!layers.empty() && layer.inputs != layers.back().outputs)) {
+      throw RunError(fmt::format("weights: a layer of {} x {} does not follow on the one before", out, in));
+    }
     layers.push_back(std::move(layer));
   }
+  if (layers.empty() || layers.back().outputs != 1) throw RunError("weights: a net does not end in one number");
   return Mlp(std::move(layers));
 }
 
@@ -106,8 +110,10 @@ Json json_of(const InputRange& range) {
 }
 
 InputRange range_of(const Json& json) {
-  return {json.at("name").text(), json.at("mean").number(), json.at("deviation").number(), json.at("low").number(),
-          json.at("high").number()};
+  InputRange range{json.at("name").text(), json.at("mean").number(), json.at("deviation").number(),
+                   json.at("low").number(), json.at("high").number()};
+  if (range.deviation > 0 && range.low <= range.high) return range;
+  throw RunError(fmt::format("weights: input '{}' has no range", range.name));
 }
 
 }  // namespace
@@ -231,7 +237,12 @@ FamilyWeights weights_from_json(const Json& json) {
 }
 
 FamilyWeights read_weights(const std::filesystem::path& path) {
-  return weights_from_json(read_json(path));
+  const Json json = read_json(path);
+  try {
+    return weights_from_json(json);
+  } catch (const RunError& damaged) {
+    throw InputError(Diagnostic{.file = path.string(), .message = damaged.what()});
+  }
 }
 
 void write_weights(const std::filesystem::path& path, const FamilyWeights& weights) {

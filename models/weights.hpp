@@ -64,6 +64,7 @@ std::vector<float> standardise(std::span<const float> raw, std::span<const Input
 
 Json to_json(const FamilyWeights& weights);
 FamilyWeights weights_from_json(const Json& json);
+/// InputError naming the file where it is missing or damaged.
 FamilyWeights read_weights(const std::filesystem::path& path);
 void write_weights(const std::filesystem::path& path, const FamilyWeights& weights);
 

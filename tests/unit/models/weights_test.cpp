@@ -1,9 +1,15 @@
 // Weights files: what is written is what is read, and inputs outside the fitted range are noticed.
 #include "models/weights.hpp"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
+#include "models/family.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/base/paths.hpp"
 #include "sim/base/rng.hpp"
 
 namespace tessera {
@@ -98,6 +104,83 @@ TEST(Weights, DamagedFilesAreRefused) {
   EXPECT_EQ(error_of(json), "weights: a layer of 1 x 2 holds 1 weights and 1 biases");
   json["nets"] = parse_json(R"([[{"inputs": 1, "outputs": 1, "weights": [1], "bias": [0]}]])", "w.json");
   EXPECT_EQ(error_of(json), "weights of gemm_simt: a net takes 1 inputs, 2 are listed");
+}
+
+TEST(Weights, NetsThatDoNotFitTogetherAreRefused) {
+  const auto with_nets = [](const char* nets) {
+    Json json = to_json(sample());
+    json["nets"] = parse_json(nets, "w.json");
+    return error_of(json);
+  };
+  EXPECT_EQ(with_nets(R"([[{"inputs": 2, "outputs": 1, "weights": [1, 1], "bias": [0]},
+                           {"inputs": 2, "outputs": 1, "weights": [1, 1], "bias": [0]}]])"),
+            "weights: a layer of 1 x 2 does not follow on the one before");
+  EXPECT_EQ(with_nets("[[]]"), "weights: a net does not end in one number");
+  Json json = to_json(sample());
+  json["inputs"] = parse_json(R"([{"name": "a", "mean": 0, "deviation": 0, "low": 0, "high": 1}])", "w.json");
+  EXPECT_EQ(error_of(json), "weights: input 'a' has no range");
+}
+
+/// A folder of weights, and what the default model says when it makes a kernel's price with them.
+class WeightsFolder : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    std::filesystem::remove_all(folder_);
+    std::filesystem::create_directories(folder_.parent_path());
+    std::filesystem::copy(home() / "calibration" / "weights", folder_);
+  }
+  void TearDown() override { std::filesystem::remove_all(folder_); }
+
+  [[nodiscard]] std::string complaint() const {
+    const Kernel kernel{Op::softmax, Dtype::fp32, VectorShape{.rows = 64, .h = 64}};
+    try {
+      (void)make_latency_model("tile", folder_)->predict(std::span(&kernel, 1), find_gpu("T4"), {});
+    } catch (const InputError& error) {
+      return to_string(error.diagnostics().front());
+    }
+    return "";
+  }
+  [[nodiscard]] std::string file(const char* name) const { return (folder_ / name).string(); }
+
+  std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) / "tessera-weights" /
+                                  ::testing::UnitTest::GetInstance()->current_test_info()->name();
+};
+
+TEST_F(WeightsFolder, MayLackFamiliesThatAreNotPriced) {
+  std::filesystem::remove(file("moe.json"));
+  EXPECT_EQ(complaint(), "");
+}
+
+TEST_F(WeightsFolder, NeedsTheFilesOfFamiliesThatArePriced) {
+  std::filesystem::remove(file("rows.json"));
+  EXPECT_EQ(complaint(), file("rows.json") +
+                             ": error: no such file of fitted weights, needed for softmax and norms; `tessera "
+                             "calibrate` makes it");
+}
+
+TEST_F(WeightsFolder, MustBeAFolder) {
+  std::filesystem::remove_all(folder_);
+  EXPECT_EQ(complaint(), folder_.string() + ": error: no such folder of fitted weights");
+  write_file(folder_, "a file");
+  EXPECT_EQ(complaint(), folder_.string() + ": error: no such folder of fitted weights");
+}
+
+TEST_F(WeightsFolder, DamageNamesTheFile) {
+  write_file(file("conv.json"), R"({"family": 3})");
+  EXPECT_THAT(complaint(), ::testing::StartsWith(file("conv.json") + ": error: JSON: "));
+  write_file(file("conv.json"), "{");
+  EXPECT_THAT(complaint(), ::testing::StartsWith(file("conv.json") + ":"));
+}
+
+TEST_F(WeightsFolder, OfAnotherProgramIsRefused) {
+  std::filesystem::copy_file(file("rows.json"), file("moe.json"), std::filesystem::copy_options::overwrite_existing);
+  EXPECT_THAT(complaint(), ::testing::HasSubstr("moe.json: error: fitted for other inputs than this program's"));
+  FamilyWeights conv = read_weights(file("conv.json"));
+  conv.nets.clear();
+  std::filesystem::copy_file(home() / "calibration/weights/moe.json", file("moe.json"),
+                             std::filesystem::copy_options::overwrite_existing);
+  write_weights(file("conv.json"), conv);
+  EXPECT_EQ(complaint(), file("conv.json") + ": error: no nets; run tessera calibrate");
 }
 
 TEST(Weights, AMissingConstantIsNamed) {
