@@ -7,6 +7,8 @@
 #include <initializer_list>
 #include <utility>
 
+#include "sim/base/text.hpp"
+
 namespace tessera {
 
 namespace {
@@ -68,34 +70,52 @@ const OpRow& row_of(Op op) {
 
 using Dims = std::initializer_list<std::pair<std::string_view, std::int64_t>>;
 
-std::optional<std::string> non_positive(Op op, Dims dims) {
+/// Beyond any device; what is derived from smaller shapes (blocks, bytes) fits in 64 bits.
+constexpr std::int64_t kLargestDim = std::int64_t{1} << 31;
+constexpr std::int64_t kLargestVector = std::int64_t{1} << 40;  // an optimizer step runs over all parameters
+constexpr double kMostBytes = 0x1p50, kMostFlops = 0x1p70;
+
+std::optional<std::string> out_of_bounds(Op op, Dims dims, std::int64_t largest = kLargestDim) {
   for (const auto& [name, value] : dims) {
     if (value <= 0) return fmt::format("{}: {} is {}, expected a positive number", to_string(op), name, value);
+    if (value > largest) {
+      return fmt::format("{}: {} is {}, expected at most {}", to_string(op), name, value, largest);
+    }
   }
   return std::nullopt;
 }
 
+std::optional<std::string> too_large(const Kernel& kernel) {
+  if (traffic(kernel).total().value() <= kMostBytes && flops(kernel).value() <= kMostFlops) return std::nullopt;
+  return fmt::format("{}: {} and {} of operands and results, expected at most {} and {}", describe_kernel(kernel),
+                     format(flops(kernel)), format(traffic(kernel).total()), format(Flops(kMostFlops)),
+                     format(Bytes(kMostBytes)));
+}
+
 std::optional<std::string> error_in(Op op, const GemmShape& s) {
-  if (auto error = non_positive(op, {{"b", s.batch}, {"m", s.m}, {"n", s.n}, {"k", s.k}})) return error;
+  if (auto error = out_of_bounds(op, {{"b", s.batch}, {"m", s.m}, {"n", s.n}, {"k", s.k}})) return error;
   if (op != Op::bmm && s.batch != 1)
     return fmt::format("{}: b is {}, expected 1; bmm has batches", to_string(op), s.batch);
   return std::nullopt;
 }
 
 std::optional<std::string> error_in(Op op, const VectorShape& s) {
-  return non_positive(op, {{"rows", s.rows}, {"h", s.h}});
+  return out_of_bounds(op, {{"rows", s.rows}, {"h", s.h}}, kLargestVector);
 }
 
 std::optional<std::string> error_in(Op op, const ConvShape& s) {
-  if (auto error = non_positive(op, {{"b", s.batch},
-                                     {"c_in", s.c_in},
-                                     {"c_out", s.c_out},
-                                     {"ksize", s.kernel},
-                                     {"hw", s.image},
-                                     {"stride", s.stride}})) {
+  if (auto error = out_of_bounds(op, {{"b", s.batch},
+                                      {"c_in", s.c_in},
+                                      {"c_out", s.c_out},
+                                      {"ksize", s.kernel},
+                                      {"hw", s.image},
+                                      {"stride", s.stride}})) {
     return error;
   }
   if (s.pad < 0) return fmt::format("{}: pad is {}, expected 0 or more", to_string(op), s.pad);
+  if (s.pad > kLargestDim) {
+    return fmt::format("{}: pad is {}, expected at most {}", to_string(op), s.pad, kLargestDim);
+  }
   if (s.image + 2 * s.pad < s.kernel) {
     return fmt::format("{}: ksize {} is larger than the padded image of {}", to_string(op), s.kernel,
                        s.image + 2 * s.pad);
@@ -104,12 +124,12 @@ std::optional<std::string> error_in(Op op, const ConvShape& s) {
 }
 
 std::optional<std::string> error_in(Op op, const AttentionShape& s) {
-  if (auto error = non_positive(op, {{"batch", s.batch},
-                                     {"q_len", s.q_len},
-                                     {"kv_len", s.kv_len},
-                                     {"heads", s.heads},
-                                     {"kv_heads", s.kv_heads},
-                                     {"head_dim", s.head_dim}})) {
+  if (auto error = out_of_bounds(op, {{"batch", s.batch},
+                                      {"q_len", s.q_len},
+                                      {"kv_len", s.kv_len},
+                                      {"heads", s.heads},
+                                      {"kv_heads", s.kv_heads},
+                                      {"head_dim", s.head_dim}})) {
     return error;
   }
   if (s.heads % s.kv_heads != 0) {
@@ -123,7 +143,7 @@ std::optional<std::string> error_in(Op op, const AttentionShape& s) {
 }
 
 std::optional<std::string> error_in(Op op, const MoeShape& s) {
-  if (auto error = non_positive(
+  if (auto error = out_of_bounds(
           op,
           {{"tokens", s.tokens}, {"hidden", s.hidden}, {"inter", s.inter}, {"topk", s.topk}, {"experts", s.experts}})) {
     return error;
@@ -230,7 +250,10 @@ std::optional<std::string> shape_error(const Kernel& kernel) {
     return fmt::format("{}: has the shape of another operator ({})", to_string(kernel.op),
                        std::visit([](const auto& shape) { return dims_text(shape); }, kernel.shape));
   }
-  return std::visit([&](const auto& shape) { return error_in(kernel.op, shape); }, kernel.shape);
+  if (auto error = std::visit([&](const auto& shape) { return error_in(kernel.op, shape); }, kernel.shape)) {
+    return error;
+  }
+  return too_large(kernel);
 }
 
 }  // namespace tessera

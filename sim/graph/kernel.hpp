@@ -114,7 +114,8 @@ Traffic traffic(const Kernel& kernel);
 /// "linear bf16 m=4096 n=11008 k=4096".
 std::string describe_kernel(const Kernel& kernel);
 
-/// The mistake in a shape (non-positive dimension, heads not a multiple of kv_heads, shape of another op), if any.
+/// The mistake in a shape (a dimension not positive or beyond any device, heads not a multiple of kv_heads, shape
+/// of another op), if any. Without one, flops, bytes and blocks are finite and fit in 64 bits.
 std::optional<std::string> shape_error(const Kernel& kernel);
 
 }  // namespace tessera

@@ -125,6 +125,27 @@ TEST(Kernel, Descriptions) {
             "memory fp32 read=8 written=4");
 }
 
+TEST(KernelMistakes, SizesBeyondAnyDeviceAreNamed) {
+  using ::testing::HasSubstr;
+  constexpr std::int64_t kHuge = 1'000'000'000'000;
+  EXPECT_EQ(*shape_error(gemm(kHuge, kHuge, kHuge)), "gemm: m is 1000000000000, expected at most 2147483648");
+  EXPECT_EQ(*shape_error(gemm(1, 1, kHuge)), "gemm: k is 1000000000000, expected at most 2147483648");
+  constexpr std::int64_t kLarge = std::int64_t{1} << 31;
+  EXPECT_THAT(*shape_error(gemm(kLarge, kLarge, 1)), HasSubstr("of operands and results, expected at most"));
+  EXPECT_EQ(shape_error(gemm(kLarge, 1, 1)), std::nullopt);
+  EXPECT_THAT(*shape_error(vector(Op::add, 2 * kHuge, 1)), HasSubstr("rows is 2000000000000, expected at most"));
+  EXPECT_EQ(shape_error(vector(Op::optimizer, 1, 405'000'000'000)), std::nullopt);  // all parameters of a large model
+  EXPECT_THAT(*shape_error({Op::conv2d, Dtype::fp32,
+                            ConvShape{.batch = 1, .c_in = 1, .c_out = 1, .kernel = 1, .image = 4, .pad = kHuge}}),
+              HasSubstr("pad is 1000000000000, expected at most"));
+  EXPECT_THAT(*shape_error({Op::conv2d, Dtype::fp32,
+                            ConvShape{.batch = 1, .c_in = 1, .c_out = 1, .kernel = 1, .image = kLarge}}),
+              HasSubstr("of operands and results, expected at most"));
+  EXPECT_THAT(*shape_error({Op::moe, Dtype::bf16,
+                            MoeShape{.tokens = kLarge, .hidden = 1, .inter = kLarge, .topk = 1024, .experts = 1024}}),
+              HasSubstr("expected at most"));
+}
+
 TEST(KernelMistakes, EachIsNamed) {
   using ::testing::HasSubstr;
   EXPECT_EQ(shape_error(gemm(1, 1, 1)), std::nullopt);
