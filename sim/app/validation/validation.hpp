@@ -19,7 +19,7 @@ namespace tessera {
 
 struct ValidationOptions {
   std::vector<std::filesystem::path> files{};
-  std::string where, measure{};                   // empty: all rows; the kind's own column
+  std::string where{}, measure{};                 // empty: all rows; the kind's own column
   std::vector<std::string> by{};                  // empty: the default; {"none"}: no groups
   std::map<std::string, std::string> defaults{};  // `gpu`, `platform`: for rows that do not say
 };
