@@ -8,6 +8,20 @@
 namespace tessera {
 
 namespace {
+/// Control characters of the user's text would steer the terminal. Lines stay: a message may carry another one.
+std::string visible(std::string_view text) {
+  std::string shown;
+  for (const char c : text) {
+    const auto byte = static_cast<unsigned char>(c);
+    if ((byte < 0x20 && c != '\n') || byte == 0x7f) {
+      shown += fmt::format("\\x{:02x}", byte);
+    } else {
+      shown += c;
+    }
+  }
+  return shown;
+}
+
 std::string join(const std::vector<Diagnostic>& diagnostics) {
   std::string all;
   for (const Diagnostic& diagnostic : diagnostics) {
@@ -23,7 +37,7 @@ std::string to_string(const Diagnostic& diagnostic) {
   if (diagnostic.line > 0) where += fmt::format(":{}", diagnostic.line);
   if (diagnostic.line > 0 && diagnostic.column > 0) where += fmt::format(":{}", diagnostic.column);
   if (!where.empty()) where += ": ";
-  return where + "error: " + diagnostic.message;
+  return visible(where + "error: " + diagnostic.message);
 }
 
 InputError::InputError(std::vector<Diagnostic> diagnostics)

@@ -16,7 +16,7 @@ struct Diagnostic {
   std::string message{};  // what was found, what was expected, the nearest valid name
 };
 
-/// "file:line:col: error: message", leaving out what is not known.
+/// "file:line:col: error: message", leaving out what is not known; control characters as \x1b.
 std::string to_string(const Diagnostic& diagnostic);
 
 /// Everything wrong with the user's input, at once. Printed by main only; exit code 2.

@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-/// The folder that holds platforms/, scenarios/ and calibration/weights/.
+/// The folder that holds platforms/, scenarios/ and calibration/weights/. InputError where it has no platforms/.
 std::filesystem::path home();
 
 }  // namespace tessera

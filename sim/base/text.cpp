@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <utility>
 
 namespace tessera {
 
@@ -34,6 +35,12 @@ bool similar(std::string_view a, std::string_view b, std::size_t distance) {
   return few_changes || part || (distance == 1 && a.size() <= 2);
 }
 
+/// A name cut short means one that begins with it, rather than one of other letters: H100 is no MI100.
+int part_rank(std::string_view wanted, std::string_view offered) {
+  if (wanted.size() < 2 || offered.find(wanted) == std::string_view::npos) return 2;
+  return offered.starts_with(wanted) ? 0 : 1;
+}
+
 }  // namespace
 
 std::string normalise(std::string_view name) {
@@ -48,14 +55,15 @@ std::string normalise(std::string_view name) {
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> candidates) {
   const std::string wanted = normalise(name);
   std::optional<std::string> best;
-  std::size_t best_distance = 0;
+  std::pair<int, std::size_t> best_rank;
   if (wanted.empty()) return best;
   for (const std::string& candidate : candidates) {
     const std::string offered = normalise(candidate);
     const std::size_t distance = edit_distance(wanted, offered);
-    if (similar(wanted, offered, distance) && (!best || distance < best_distance)) {
+    const std::pair rank(part_rank(wanted, offered), distance);
+    if (similar(wanted, offered, distance) && (!best || rank < best_rank)) {
       best = candidate;
-      best_distance = distance;
+      best_rank = rank;
     }
   }
   return best;

@@ -15,7 +15,8 @@ namespace tessera {
 /// Lower case without punctuation and spaces: names of GPUs and models are compared this way.
 std::string normalise(std::string_view name);
 
-/// The candidate with the smallest edit distance to `name` (normalised), if it is at all similar.
+/// The candidate that begins with `name`, else contains it, else is at all similar (normalised); the smallest edit
+/// distance decides among these.
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> candidates);
 
 /// "; did you mean 'x'?" or "" where nothing is near.

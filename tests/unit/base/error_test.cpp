@@ -12,6 +12,11 @@ TEST(Error, DiagnosticShowsWhatIsKnown) {
   EXPECT_EQ(to_string(Diagnostic{"", 0, 0, "wrong"}), "error: wrong");
 }
 
+TEST(Error, ControlCharactersAreShown) {
+  EXPECT_EQ(to_string(Diagnostic{"a\tb", 1, 2, "'\x1b[31m\x7f' \xc3\xa9\nnext"}),
+            "a\\x09b:1:2: error: '\\x1b[31m\\x7f' \xc3\xa9\nnext");
+}
+
 TEST(Error, InputErrorCarriesAllOfThem) {
   const InputError error({{"a", 1, 1, "x"}, {"b", 2, 2, "y"}});
   EXPECT_STREQ(error.what(), "a:1:1: error: x\nb:2:2: error: y");

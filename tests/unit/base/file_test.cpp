@@ -117,11 +117,25 @@ TEST_F(File, NoHalfFileWhenRenamingFails) {
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 1);
 }
 
-TEST(Paths, HomeIsTheSourceTreeUnlessSet) {
+TEST_F(File, HomeIsTheSourceTreeUnlessSet) {
   ::unsetenv("TESSERA_HOME");
   EXPECT_TRUE(fs::exists(home() / "CMakeLists.txt")) << home();
-  ::setenv("TESSERA_HOME", "/elsewhere", 1);
-  EXPECT_EQ(home(), "/elsewhere");
+  fs::create_directories(folder_ / "platforms");
+  ::setenv("TESSERA_HOME", folder_.c_str(), 1);
+  EXPECT_EQ(home(), folder_);
+  ::unsetenv("TESSERA_HOME");
+}
+
+TEST_F(File, HomeWithoutPlatformsIsNamed) {
+  ::setenv("TESSERA_HOME", folder_.c_str(), 1);
+  try {
+    home();
+    ADD_FAILURE();
+  } catch (const InputError& error) {
+    EXPECT_EQ(error.what(), "TESSERA_HOME: error: no folder platforms/ in '" + folder_.string() +
+                                "'; expected the folder that holds platforms/, scenarios/ and calibration/");
+  }
+  ::unsetenv("TESSERA_HOME");
 }
 
 }  // namespace

@@ -19,6 +19,10 @@ TEST(Text, NearestName) {
   EXPECT_EQ(nearest_name("h100 sxm 80gb", names), "H100-SXM-80GB");
   EXPECT_EQ(nearest_name("pp", names), "tp");
   EXPECT_EQ(nearest_name("laetcny", names), "latency");  // two swaps
+  const std::vector<std::string> gpus{"MI100", "H100-SXM-80GB", "GH200", "H200-SXM"};
+  EXPECT_EQ(nearest_name("H100", gpus), "H100-SXM-80GB");  // begins with it; MI100 is nearer by letters
+  EXPECT_EQ(nearest_name("H200", gpus), "H200-SXM");       // GH200 contains it, too
+  EXPECT_EQ(nearest_name("100-sxm", gpus), "H100-SXM-80GB");
   EXPECT_EQ(nearest_name("colour", names), std::nullopt);
   EXPECT_EQ(nearest_name("", names), std::nullopt);
   EXPECT_EQ(did_you_mean("latencey", names), "; did you mean 'latency'?");
