@@ -213,7 +213,9 @@ void Reader::field(std::string_view key, T& out, std::string_view meaning, bool 
         {path_to(key), text.type, text.unit, required ? "" : text.default_text, std::string(meaning), required});
     return detail::Field<T>::nested(sink_, path_to(key), out);
   }
+  const std::size_t errors_before = sink_.errors.size();
   if (const Node* node = take(key, required)) detail::Field<T>::read({sink_, *node, path_to(key)}, out);
+  if (sink_.errors.size() > errors_before) failed_.emplace_back(key);
 }
 
 template <class T>

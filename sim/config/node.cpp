@@ -1,6 +1,7 @@
 #include "sim/config/node.hpp"
 
 #include <fmt/format.h>
+#include <yaml-cpp/depthguard.h>
 #include <yaml-cpp/yaml.h>
 
 #include <algorithm>
@@ -24,7 +25,7 @@ class Converter {
   Node convert(const YAML::Node& from, int depth = 0) {
     const YAML::Mark mark = from.Mark();
     Node node{.line = mark.line + 1, .column = mark.column + 1};
-    if (depth > kMaxDepth || ++count_ > kMaxNodes) fail(mark, "nested too deep, or too many aliases");
+    if (depth > kMaxDepth || ++count_ > kMaxNodes) fail(mark, "nested too deeply, or too many aliases");
     const std::string& tag = from.Tag();
     if (!tag.empty() && tag != "?" && tag != "!") fail(mark, fmt::format("tags ('{}') are not supported", tag));
     if (from.IsScalar()) {
@@ -71,6 +72,8 @@ Node parse_yaml_nodes(std::string_view text, const std::string& file) {
     }
     if (documents.empty() || documents.front().IsNull()) throw InputError(Diagnostic{file, 0, 0, "the file is empty"});
     return Converter(file).convert(documents.front());
+  } catch (const YAML::DeepRecursion& error) {
+    throw InputError(Diagnostic{file, error.mark.line + 1, error.mark.column + 1, "nested too deeply"});
   } catch (const YAML::Exception& error) {
     throw InputError(Diagnostic{file, error.mark.line + 1, error.mark.column + 1, "not YAML: " + error.msg});
   }

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -35,7 +36,10 @@ Document parse_document(const std::filesystem::path& path);
 Document parse_text(std::string_view text, std::string file_name, bool json = false);
 
 /// Sets `path` ("runs.train.parallel.tp", "runs[0].parallel.tp"; a name selects the item whose `name` it is) to
-/// the YAML value `value`. Throws InputError naming `--set` when the path leads through nothing.
+/// the YAML value `value`; adds the keys that are missing. Throws InputError naming `--set` when the path leads through
+/// what is not a map, or to no item of a list.
 void set_value(Document& document, std::string_view path, std::string_view value);
+/// Several, each written "path=value"; throws all their mistakes.
+void set_values(Document& document, std::span<const std::string> settings);
 
 }  // namespace tessera

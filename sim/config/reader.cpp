@@ -28,7 +28,7 @@ Reader::Reader(Sink& sink, const Node* map, std::string path)
     : sink_(sink), map_(map), path_(std::move(path)), errors_before_(sink.errors.size()) {}
 
 void Reader::error(std::string_view key, std::string_view message) {
-  if (map_ == nullptr) return;
+  if (map_ == nullptr || std::find(failed_.begin(), failed_.end(), key) != failed_.end()) return;
   const Node* node = key.empty() ? nullptr : map_->find(key);
   const std::string path = key.empty() ? path_ : path_to(key);
   sink_.errors.push_back(at(sink_, node != nullptr ? *node : *map_, false, labelled(path, message)));

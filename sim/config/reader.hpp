@@ -37,7 +37,8 @@ class Reader {
   template <class T>
   void optional(std::string_view key, T& out, std::string_view meaning);
 
-  /// Reports a mistake at `key`'s value (or at the map where `key` is missing or empty).
+  /// Reports a mistake at `key`'s value (or at the map where `key` is missing or empty). Says nothing where reading
+  /// `key` failed: its value is not the user's.
   void error(std::string_view key, std::string_view message);
   /// True if the map has the key (false while printing the reference).
   [[nodiscard]] bool has(std::string_view key) const;
@@ -68,7 +69,7 @@ class Reader {
   Sink& sink_;
   const Node* map_;  // null while printing the reference
   std::string path_;
-  std::vector<std::string> known_;
+  std::vector<std::string> known_, failed_;
   std::size_t errors_before_;
   bool allow_unknown_ = false;
 };

@@ -47,8 +47,8 @@ class Setter {
     return result;
   }
 
-  /// The node that `step` leads to; only the last step may add a field.
-  Node& follow(Node& node, const Step& step, const std::string& so_far, bool last) const {
+  /// The node that `step` leads to. A field that is missing is added: whether it may be there, the reader knows.
+  Node& follow(Node& node, const Step& step, const std::string& so_far) const {
     if (step.index) {
       if (node.kind != Node::Kind::sequence) fail(fmt::format("{} is not a list", so_far));
       if (*step.index < node.items.size()) return node.items[*step.index];
@@ -64,12 +64,9 @@ class Setter {
     } else if (node.kind != Node::Kind::scalar) {
       for (auto& [name, field] : node.fields) {
         if (name == step.name) return field;
-        names.push_back(name);
       }
-      if (last) {
-        node.kind = Node::Kind::map;
-        return node.fields.emplace_back(step.name, Node{}).second;
-      }
+      node.kind = Node::Kind::map;
+      return node.fields.emplace_back(step.name, Node{.origin = origin_}).second;
     }
     fail(fmt::format("{} has no '{}'{}", so_far, step.name, did_you_mean(step.name, names)));
   }
@@ -99,7 +96,7 @@ void set_value(Document& document, std::string_view path, std::string_view value
   Node* node = &document.root;
   std::string so_far = "the document";
   for (std::size_t i = 0; i < steps.size(); ++i) {
-    node = &setter.follow(*node, steps[i], so_far, i + 1 == steps.size());
+    node = &setter.follow(*node, steps[i], so_far);
     if (steps[i].index) {
       so_far += fmt::format("[{}]", *steps[i].index);
     } else {
@@ -107,6 +104,23 @@ void set_value(Document& document, std::string_view path, std::string_view value
     }
   }
   *node = setter.value(value);
+}
+
+void set_values(Document& document, std::span<const std::string> settings) {
+  std::vector<Diagnostic> mistakes;
+  for (const std::string& setting : settings) {
+    const std::size_t equals = setting.find('=');
+    if (equals == std::string::npos) {
+      mistakes.push_back({.file = "--set", .message = fmt::format("'{}' is not of the form path=value", setting)});
+      continue;
+    }
+    try {
+      set_value(document, setting.substr(0, equals), setting.substr(equals + 1));
+    } catch (const InputError& error) {
+      mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  }
+  if (!mistakes.empty()) throw InputError(std::move(mistakes));
 }
 
 }  // namespace tessera

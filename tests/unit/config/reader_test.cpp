@@ -100,6 +100,24 @@ TEST(Reader, ReadsJsonToo) {
   EXPECT_EQ(m.ratio, 2);
 }
 
+struct Positive {
+  int count = 0;
+  std::int64_t size = 0;
+};
+void describe(Reader& r, Positive& s) {
+  r.required("count", s.count, "how many");
+  r.required("size", s.size, "of each");
+  if (s.count <= 0) r.error("count", "must be positive");
+  if (s.size <= 0) r.error("size", "must be positive");
+}
+
+TEST(Reader, WhatCannotBeReadHasNoFollowUp) {
+  const auto complaint = [](const char* text) { return message_of([&] { read<Positive>(parse_text(text, "s")); }); };
+  EXPECT_EQ(complaint("{count: 8.0, size: 1}"), "s:1:9: error: count: expected a whole number, found '8.0'");
+  EXPECT_EQ(complaint("count: 1"), "s:1:1: error: missing key 'size'");
+  EXPECT_EQ(complaint("{count: 1, size: -1}"), "s:1:18: error: size: must be positive");
+}
+
 TEST(Reader, WrongTypes) {
   EXPECT_EQ(message("count: two"), "s.yaml:2:8: error: count: expected a whole number, found 'two'");
   EXPECT_EQ(message("count: 2.5"), "s.yaml:2:8: error: count: expected a whole number, found '2.5'");

@@ -29,8 +29,11 @@ TEST(SetValue, ReplacesByNameAndByIndex) {
   EXPECT_TRUE(runs.items[1].find("name")->quoted);
 }
 
-TEST(SetValue, AddsTheLastKeyAndTakesAnyYaml) {
+TEST(SetValue, AddsMissingKeysAndTakesAnyYaml) {
   Document document = scenario();
+  set_value(document, "runs.infer.parallel.tp", "4");
+  EXPECT_EQ(document.root.find("runs")->items[1].find("parallel")->find("tp")->scalar, "4");
+  EXPECT_EQ(document.root.find("runs")->items[1].find("parallel")->origin, "--set runs.infer.parallel.tp=4");
   set_value(document, "runs.infer.batch", "[1, {a: b}]");
   set_value(document, "empty.key", "x");
   set_value(document, "cluster.nodes", "");
@@ -48,8 +51,6 @@ TEST(SetValue, ValuesSayWhereTheyComeFrom) {
 }
 
 TEST(SetValue, WrongPathsNameThemselves) {
-  EXPECT_EQ(message("cluser.nodes"),
-            "--set cluser.nodes=1: error: the document has no 'cluser'; did you mean 'cluster'?");
   EXPECT_EQ(message("runs.trian.x"), "--set runs.trian.x=1: error: runs has no 'trian'; did you mean 'train'?");
   EXPECT_EQ(message("runs[2].x"), "--set runs[2].x=1: error: runs has 2 items; there is no [2]");
   EXPECT_EQ(message("cluster[0]"), "--set cluster[0]=1: error: cluster is not a list");
@@ -58,7 +59,18 @@ TEST(SetValue, WrongPathsNameThemselves) {
   EXPECT_EQ(message("runs[0"), "--set runs[0=1: error: expected an index such as [0], found '[0'");
   EXPECT_THAT(message(""), testing::HasSubstr("expected a path such as"));
   EXPECT_THAT(message("a..b"), testing::HasSubstr("expected a path such as"));
+  EXPECT_EQ(message("new.list[0]"), "--set new.list[0]=1: error: new.list is not a list");
   EXPECT_THAT(message("cluster.nodes", "[1"), testing::StartsWith("--set cluster.nodes=[1:"));
+}
+
+TEST(SetValues, ReportsAllMistakes) {
+  Document document = scenario();
+  const std::vector<std::string> settings{"runs.trian.x=1", "cluster.nodes=2", "tp", "runs[2]=1"};
+  EXPECT_EQ(message_of([&] { set_values(document, settings); }),
+            "--set runs.trian.x=1: error: runs has no 'trian'; did you mean 'train'?\n"
+            "--set: error: 'tp' is not of the form path=value\n"
+            "--set runs[2]=1: error: runs has 2 items; there is no [2]");
+  EXPECT_EQ(document.root.find("cluster")->find("nodes")->scalar, "2");
 }
 
 }  // namespace
