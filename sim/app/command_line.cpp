@@ -1,5 +1,7 @@
 #include <algorithm>
 #include <cstdio>
+#include <exception>
+#include <new>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,12 @@ namespace tessera {
 namespace {
 
 constexpr int kDone = 0, kFailed = 1, kWrongInput = 2;
+
+/// fmt::print throws where stderr is closed or full; then nobody is left to tell, and the exit code must still be
+/// right.
+void complain(const std::string& text) {
+  std::fputs(text.c_str(), stderr);
+}
 
 InputError wrong_usage(const std::string& message) {
   return InputError(Diagnostic{"", 0, 0, message});
@@ -70,7 +78,7 @@ int run_verb(const Verb& verb, const std::vector<std::string>& arguments) {
 
 int dispatch(const std::vector<std::string>& arguments) {
   if (arguments.empty()) {
-    fmt::print(stderr, "{}", overview());
+    complain(overview());
     return kWrongInput;
   }
   if (arguments[0] == "--help" || arguments[0] == "-h" || arguments[0] == "help") {
@@ -84,18 +92,27 @@ int dispatch(const std::vector<std::string>& arguments) {
   return run_verb(find_verb(arguments[0]), {arguments.begin() + 1, arguments.end()});
 }
 
+int run_and_complain(const std::vector<std::string>& arguments) {
+  try {
+    return dispatch(arguments);
+  } catch (const InputError& error) {
+    for (const Diagnostic& diagnostic : error.diagnostics()) complain(to_string(diagnostic) + '\n');
+    return kWrongInput;
+  } catch (const std::bad_alloc&) {
+    complain("error: out of memory\n");
+  } catch (const std::exception& error) {
+    complain(fmt::format("error: {}\n", error.what()));
+  }
+  return kFailed;
+}
+
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv) {
-  try {
-    return dispatch({argv + 1, argv + argc});
-  } catch (const InputError& error) {
-    for (const Diagnostic& diagnostic : error.diagnostics()) fmt::print(stderr, "{}\n", to_string(diagnostic));
-    return kWrongInput;
-  } catch (const std::exception& error) {
-    fmt::print(stderr, "error: {}\n", error.what());
-    return kFailed;
-  }
+  const int code = run_and_complain({argv + 1, argv + argc});
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return code;
+  complain("error: cannot write to stdout: it is closed, or the disk is full\n");
+  return code == kDone ? kFailed : code;
 }
 
 }  // namespace tessera

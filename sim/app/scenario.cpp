@@ -43,12 +43,7 @@ void set_inference_batch(BuildOptions& build, const RunSection& section, int dp)
 
 ScenarioFile read_scenario(const std::filesystem::path& path, std::span<const std::string> settings) {
   ScenarioFile file{path, parse_document(path), {}};
-  for (const std::string& setting : settings) {
-    const auto equals = setting.find('=');
-    if (equals == std::string::npos)
-      throw InputError(Diagnostic{"--set", 0, 0, fmt::format("'{}' is not of the form path=value", setting)});
-    set_value(file.document, setting.substr(0, equals), setting.substr(equals + 1));
-  }
+  set_values(file.document, settings);
   resolve_paths(file.document, path.parent_path());
   file.scenario = read<Scenario>(file.document);
   return file;

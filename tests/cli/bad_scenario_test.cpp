@@ -106,11 +106,21 @@ TEST(BadScenario, AllMistakesAtOnce) {
 TEST(BadScenario, OneMistakeIsOneMessage) {
   const Scratch scratch;
   const std::string path = scratch.file("s.yaml", good());
-  for (const std::string setting : {"name=[1]", "runs=5", "runs.r.workload.sequence=x", "runs.r.workload.model=[]"}) {
+  for (const std::string setting : {"name=[1]", "runs=5", "runs.r.workload.sequence=x", "runs.r.workload.model=[]",
+                                    "runs.r.gpus=8.0", "runs.r.workload.global_batch=.5", "runs.r.nodes=x"}) {
     const Outcome outcome = run_program("check " + path + " --set " + setting);
     EXPECT_EQ(outcome.code, 2);
     EXPECT_EQ(std::count(outcome.err.begin(), outcome.err.end(), '\n'), 1) << outcome.err;
   }
+}
+
+TEST(BadScenario, ControlCharactersAreShown) {
+  const Scratch scratch;
+  const Outcome outcome =
+      run_program("check " + scratch.file("s.yaml", with(good(), "model: gpt2", R"(model: "\e[31mgpt2")")));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr(R"('\x1b[31mgpt2')"));
+  EXPECT_THAT(outcome.err, Not(HasSubstr("\x1b")));
 }
 
 TEST(BadScenario, OfSeveralScenariosAllAreCheckedFirst) {
@@ -181,6 +191,17 @@ TEST(Set, ChangesAKeyWithTheSameChecks) {
   EXPECT_EQ(nowhere.code, 2);
   EXPECT_THAT(nowhere.err, HasSubstr("--set"));
   EXPECT_THAT(run_program("check " + path + " --set tp").err, HasSubstr("not of the form path=value"));
+}
+
+TEST(Set, AddsTheMapThatIsMissing) {
+  const Scratch scratch;
+  const std::string path = scratch.file("s.yaml", with(good(), "    parallel: {tp: 2, dp: 4, bucket: 25 MiB}\n", ""));
+  const Outcome outcome = run_program("check " + path + " --set runs.r.parallel.tp=2");
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  const Outcome misspelt = run_program("check " + path + " --set runs.r.paralel.tp=2");
+  EXPECT_EQ(misspelt.code, 2);
+  EXPECT_THAT(misspelt.err, HasSubstr("--set runs.r.paralel.tp=2: error: "));
+  EXPECT_THAT(misspelt.err, HasSubstr("unknown key 'paralel'; did you mean 'parallel'?"));
 }
 
 TEST(Memory, WhatDoesNotFitIsExitOneWithTheTable) {

@@ -11,11 +11,11 @@
 
 namespace tessera::testing {
 
-Outcome run_program(const std::string& arguments) {
+Outcome run_program(const std::string& arguments, const std::string& before) {
   const Scratch scratch;
   const auto out = scratch.path() / "out", err = scratch.path() / "err";
   const std::string command =
-      fmt::format("'{}' {} >'{}' 2>'{}' </dev/null", TESSERA_BINARY, arguments, out.string(), err.string());
+      fmt::format("{}'{}' </dev/null >'{}' 2>'{}' {}", before, TESSERA_BINARY, out.string(), err.string(), arguments);
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
 }

@@ -12,8 +12,9 @@ struct Outcome {
   std::string out, err;
 };
 
-/// `tessera ARGUMENTS` by the shell.
-Outcome run_program(const std::string& arguments);
+/// `tessera ARGUMENTS` by the shell; redirections among the arguments have the last word.
+/// `before` is what the shell does first.
+Outcome run_program(const std::string& arguments, const std::string& before = "");
 
 /// A folder for one test, gone afterwards.
 class Scratch {

@@ -1,4 +1,7 @@
 // The command line itself: help, verbs, flags, results.
+#include <cstdint>
+#include <filesystem>
+
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -43,6 +46,29 @@ TEST(Usage, Version) {
   EXPECT_THAT(run_program("--version").out, ::testing::MatchesRegex("tessera [0-9.]+\n"));
 }
 
+TEST(Usage, ClosedStderrKeepsTheExitCode) {
+  EXPECT_EQ(run_program("check nope.yaml 2>&-").code, 2);
+  EXPECT_EQ(run_program("2>&-").code, 2);
+}
+
+TEST(Usage, LostOutputIsExitOne) {
+  const Outcome outcome = run_program("list platforms >&-");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("error: cannot write to stdout: it is closed, or the disk is full"));
+  EXPECT_EQ(run_program("check nope.yaml >&-").code, 2);  // nothing was lost
+}
+
+#ifndef __SANITIZE_ADDRESS__  // whose shadow memory alone is more than the limit
+TEST(Usage, OutOfMemoryIsExitOne) {
+  const Scratch scratch;
+  const std::string path = scratch.file("s.yaml", "");
+  std::filesystem::resize_file(path, std::uintmax_t{4} << 30);  // takes no room on the disk
+  const Outcome outcome = run_program("check '" + path + "'", "ulimit -v 1000000; ");
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_EQ(outcome.err, "error: out of memory\n");
+}
+#endif
+
 TEST(List, EveryTopic) {
   for (const std::string topic : {"platforms", "models", "policies", "operators", "latency-models"}) {
     const Outcome text = run_program("list " + topic);
@@ -54,6 +80,14 @@ TEST(List, EveryTopic) {
   const Outcome outcome = run_program("list platfroms");
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("did you mean 'platforms'?"));
+}
+
+TEST(List, HomeWithoutPlatformsIsExitTwo) {
+  for (const std::string topic : {"platforms", "models"}) {
+    const Outcome outcome = run_program("list " + topic, "TESSERA_HOME=/nowhere ");
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("TESSERA_HOME: error: no folder platforms/ in '/nowhere'"));
+  }
 }
 
 TEST(Predict, AnOperator) {
