@@ -1,6 +1,7 @@
 #include "sim/config/gzip.hpp"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include "sim/base/file.hpp"
 #include "sim/base/rng.hpp"
@@ -16,7 +17,7 @@ class Gzip : public testing::Test {
     write_file(path_, content);
     return read_maybe_gzip(path_);
   }
-  std::string path_ = testing::TempDir() + "tessera-gzip-test.gz";
+  std::string path_ = testing::TempDir() + "tessera-gzip-" + std::to_string(::getpid()) + ".gz";
 };
 
 TEST_F(Gzip, RoundTrips) {
