@@ -1,7 +1,7 @@
 #include <optional>
 
 #include "calibration/aiconfigurator.hpp"
-#include "sim/config/csv.hpp"
+#include "calibration/cells.hpp"
 
 namespace tessera {
 
@@ -39,12 +39,12 @@ bool plain(const CsvTable& table, std::size_t row, const Columns& c) {
 }
 
 AttentionShape shape_of(const CsvTable& table, std::size_t row, const Columns& c, Op op) {
-  AttentionShape shape{.batch = table.integer(row, c.batch).value_or(0),
-                       .q_len = table.integer(row, c.q).value_or(0),
+  AttentionShape shape{.batch = dimension_at(table, row, c.batch),
+                       .q_len = dimension_at(table, row, c.q),
                        .kv_len = table.integer(row, c.step).value_or(0),
-                       .heads = table.integer(row, c.heads).value_or(0),
+                       .heads = dimension_at(table, row, c.heads),
                        .kv_heads = table.integer(row, c.kv_heads).value_or(0),
-                       .head_dim = table.integer(row, c.dim).value_or(0)};
+                       .head_dim = dimension_at(table, row, c.dim)};
   if (shape.kv_heads == 0) shape.kv_heads = shape.heads;  // 0: every head has its own
   if (op == Op::attention_prefill) shape.kv_len += shape.q_len;
   return shape;
@@ -55,17 +55,17 @@ void append(const std::filesystem::path& file, std::string_view gpu, Op op, std:
   const Columns columns(table);
   const bool aliased = gpu == kAliasedGpu && file.filename() == kAliasedFile;
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const double ms = table.number(row, columns.time).value_or(0);
+    if (!plain(table, row, columns)) continue;
     const AttentionShape shape = shape_of(table, row, columns, op);
     const Kernel kernel{op, Dtype::bf16, shape};
-    if (ms <= 0 || !plain(table, row, columns) || shape_error(kernel)) continue;
+    if (const auto mistake = shape_error(kernel)) throw InputError(table.at(row, columns.batch, *mistake));
     data.samples.push_back(
         {.gpu = data.gpu_index(gpu),
          .session = session,
          .fit = op != Op::attention_decode || (!aliased && shape.heads <= kGroupMax * shape.kv_heads),
          .kernel = kernel,
          .context = {Timing::graph, Residency::rotated},
-         .time = Seconds(ms * 1e-3)});
+         .time = milliseconds_at(table, row, columns.time)});
   }
 }
 
@@ -75,7 +75,7 @@ Dataset read(const std::filesystem::path& data, std::string_view table, Op op) {
     std::uint16_t session = 0;
     for (const auto& file : aic_files(data, system, table)) append(file, system.gpu, op, session++, out);
   }
-  return out;
+  return with_rows_to_fit(std::move(out), data / "kernels" / "aiconfigurator");
 }
 
 }  // namespace

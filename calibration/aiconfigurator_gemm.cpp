@@ -2,7 +2,7 @@
 #include <optional>
 
 #include "calibration/aiconfigurator.hpp"
-#include "sim/config/csv.hpp"
+#include "calibration/cells.hpp"
 
 namespace tessera {
 
@@ -31,16 +31,14 @@ void append(const std::filesystem::path& file, std::string_view gpu, std::uint16
   const std::size_t m = table.need("m"), n = table.need("n"), k = table.need("k"), time = table.need("latency");
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const auto ours = dtype_of(table.cell(row, dtype), table.cell(row, source));
-    const double ms = table.number(row, time).value_or(0);
-    if (!ours || ms <= 0) continue;
-    const GemmShape shape{.m = table.integer(row, m).value_or(0),
-                          .n = table.integer(row, n).value_or(0),
-                          .k = table.integer(row, k).value_or(0)};
+    if (!ours) continue;
+    const GemmShape shape{
+        .m = dimension_at(table, row, m), .n = dimension_at(table, row, n), .k = dimension_at(table, row, k)};
     data.samples.push_back({.gpu = data.gpu_index(gpu),
                             .session = session,
                             .kernel = {Op::gemm, *ours, shape},
                             .context = {Timing::graph, Residency::rotated},
-                            .time = Seconds(ms * 1e-3)});
+                            .time = milliseconds_at(table, row, time)});
   }
 }
 
@@ -52,7 +50,7 @@ Dataset read_aic_gemm(const std::filesystem::path& data) {
     std::uint16_t session = 0;
     for (const auto& file : aic_files(data, system, "gemm")) append(file, system.gpu, session++, out);
   }
-  return out;
+  return with_rows_to_fit(std::move(out), data / "kernels" / "aiconfigurator");
 }
 
 }  // namespace tessera

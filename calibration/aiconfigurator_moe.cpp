@@ -1,5 +1,5 @@
 #include "calibration/aiconfigurator.hpp"
-#include "sim/config/csv.hpp"
+#include "calibration/cells.hpp"
 
 namespace tessera {
 
@@ -17,20 +17,19 @@ void append(const std::filesystem::path& file, std::string_view gpu, std::uint16
   for (std::size_t row = 0; row < table.rows(); ++row) {
     // With expert parallelism a rank holds some experts and sees an unstated share of the tokens.
     if (table.cell(row, dtype) != "bfloat16" || table.integer(row, expert) != 1) continue;
-    const MoeShape shape{.tokens = table.integer(row, tokens).value_or(0),
-                         .hidden = table.integer(row, hidden).value_or(0),
-                         .inter = table.integer(row, inter).value_or(0) / table.integer(row, tensor).value_or(1),
-                         .topk = table.integer(row, topk).value_or(0),
-                         .experts = table.integer(row, experts).value_or(0),
+    const MoeShape shape{.tokens = dimension_at(table, row, tokens),
+                         .hidden = dimension_at(table, row, hidden),
+                         .inter = dimension_at(table, row, inter) / dimension_at(table, row, tensor),
+                         .topk = dimension_at(table, row, topk),
+                         .experts = dimension_at(table, row, experts),
                          .gated = table.cell(row, source) != kNotGated};
     const Kernel kernel{Op::moe, Dtype::bf16, shape};
-    const double ms = table.number(row, time).value_or(0);
-    if (ms <= 0 || shape_error(kernel)) continue;
+    if (const auto mistake = shape_error(kernel)) throw InputError(table.at(row, tokens, *mistake));
     data.samples.push_back({.gpu = data.gpu_index(gpu),
                             .session = session,
                             .kernel = kernel,
                             .context = {Timing::graph, Residency::rotated},
-                            .time = Seconds(ms * 1e-3)});
+                            .time = milliseconds_at(table, row, time)});
   }
 }
 
@@ -41,7 +40,7 @@ Dataset read_aic_moe(const std::filesystem::path& data) {
   for (const AicSystem& system : aic_systems()) {
     for (const auto& file : aic_files(data, system, "moe")) append(file, system.gpu, 0, out);
   }
-  return out;
+  return with_rows_to_fit(std::move(out), data / "kernels" / "aiconfigurator");
 }
 
 }  // namespace tessera

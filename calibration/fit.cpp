@@ -1,6 +1,6 @@
 #include "calibration/fit.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -148,8 +148,9 @@ std::vector<Recipe> chosen(const FitOptions& options) {
   for (const Recipe& recipe : recipes()) names.emplace_back(row_of(recipe).name);
   for (const std::string& wanted : options.families) {
     if (std::ranges::find(names, wanted) == names.end()) {
-      throw InputError(
-          Diagnostic{.file = {}, .message = fmt::format("unknown family '{}'{}", wanted, did_you_mean(wanted, names))});
+      throw InputError(Diagnostic{.file = "--family",
+                                  .message = fmt::format("unknown family '{}'{}; there are {}", wanted,
+                                                         did_you_mean(wanted, names), fmt::join(names, ", "))});
     }
   }
   for (const Recipe& recipe : recipes()) {
@@ -236,6 +237,10 @@ void fit(const FitOptions& given) {
     const Family& family = row_of(recipe);
     options.progress(fmt::format("{}: reading {}", family.name, recipe.source));
     const Dataset data = prepare(recipe, recipe.load(options.data), options.leave_out);
+    if (std::ranges::none_of(data.samples, &Sample::fit)) {
+      throw InputError(
+          Diagnostic{.file = "--leave-out", .message = fmt::format("leaves no row to fit {} on", family.name)});
+    }
     options.progress(fmt::format("{}: fitting on {} rows", family.name,
                                  std::ranges::count_if(data.samples, [](const Sample& s) { return s.fit; })));
     FamilyWeights weights = fit_family(recipe, data, {});

@@ -1,5 +1,5 @@
+#include "calibration/cells.hpp"
 #include "calibration/neusight.hpp"
-#include "sim/config/csv.hpp"
 
 namespace tessera {
 
@@ -10,20 +10,20 @@ Dataset read_neusight_conv(const std::filesystem::path& data) {
                     c_out = table.need("c_out"), kernel = table.need("ksize"), image = table.need("hw"),
                     stride = table.need("stride"), pad = table.need("pad"), time = table.need("latency_ms");
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const ConvShape shape{.batch = table.integer(row, b).value_or(0),
-                          .c_in = table.integer(row, in).value_or(0),
-                          .c_out = table.integer(row, c_out).value_or(0),
-                          .kernel = table.integer(row, kernel).value_or(0),
-                          .image = table.integer(row, image).value_or(0),
-                          .stride = table.integer(row, stride).value_or(1),
+    const ConvShape shape{.batch = dimension_at(table, row, b),
+                          .c_in = dimension_at(table, row, in),
+                          .c_out = dimension_at(table, row, c_out),
+                          .kernel = dimension_at(table, row, kernel),
+                          .image = dimension_at(table, row, image),
+                          .stride = dimension_at(table, row, stride),
                           .pad = table.integer(row, pad).value_or(0)};
     out.samples.push_back({.gpu = out.gpu_index(table.cell(row, gpu)),
-                           .fit = table.cell(row, split) == "train",
+                           .fit = is_train(table, row, split),
                            .kernel = {Op::conv2d, Dtype::fp32, shape},
                            .context = {Timing::eager, Residency::warm},
-                           .time = Seconds(table.number(row, time).value_or(0) * 1e-3)});
+                           .time = milliseconds_at(table, row, time)});
   }
-  return out;
+  return with_rows_to_fit(std::move(out), data / "neusight");
 }
 
 }  // namespace tessera

@@ -1,5 +1,5 @@
+#include "calibration/cells.hpp"
 #include "calibration/neusight.hpp"
-#include "sim/config/csv.hpp"
 
 namespace tessera {
 
@@ -12,12 +12,12 @@ void append(const std::filesystem::path& file, Op op, Dataset& data) {
   const std::size_t gpu = table.need("gpu"), split = table.need("split"), time = table.need("latency_ms");
   const std::size_t b = table.need("b"), m = table.need("m"), n = table.need("n"), k = table.need("k");
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    const bool train = table.cell(row, split) == "train";
+    const bool train = is_train(table, row, split);
     if (op == Op::linear && train && table.cell(row, gpu) == kSlowLinearGpu) continue;
-    GemmShape shape{.batch = table.integer(row, b).value_or(1),
-                    .m = table.integer(row, m).value_or(0),
-                    .n = table.integer(row, n).value_or(0),
-                    .k = table.integer(row, k).value_or(0),
+    GemmShape shape{.batch = dimension_at(table, row, b),
+                    .m = dimension_at(table, row, m),
+                    .n = dimension_at(table, row, n),
+                    .k = dimension_at(table, row, k),
                     .layout = op == Op::linear ? GemmLayout::tn : GemmLayout::nn,
                     .bias = op == Op::linear};
     data.samples.push_back({.gpu = data.gpu_index(table.cell(row, gpu)),
@@ -25,7 +25,7 @@ void append(const std::filesystem::path& file, Op op, Dataset& data) {
                             .fit = train,
                             .kernel = {op, Dtype::fp32, shape},
                             .context = {Timing::eager, Residency::warm},
-                            .time = Seconds(table.number(row, time).value_or(0) * 1e-3)});
+                            .time = milliseconds_at(table, row, time)});
   }
 }
 
@@ -35,7 +35,7 @@ Dataset read_neusight_gemm(const std::filesystem::path& data) {
   Dataset out;
   append(data / "neusight" / "linear.csv.gz", Op::linear, out);
   append(data / "neusight" / "bmm.csv.gz", Op::bmm, out);
-  return out;
+  return with_rows_to_fit(std::move(out), data / "neusight");
 }
 
 }  // namespace tessera

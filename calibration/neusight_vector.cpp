@@ -1,7 +1,7 @@
-#include "calibration/neusight.hpp"
+#include <fmt/format.h>
 
-#include "sim/base/error.hpp"
-#include "sim/config/csv.hpp"
+#include "calibration/cells.hpp"
+#include "calibration/neusight.hpp"
 
 namespace tessera {
 
@@ -33,9 +33,10 @@ bool fits(const Row& row) {
   return row.op != Op::softmax || row.shape.h % kVector == 0;  // unaligned rows take an extra step that is not modelled
 }
 
-Op op_of(std::string_view name) {
+Op op_of(const CsvTable& table, std::size_t row, std::size_t column) {
+  const std::string_view name = table.cell(row, column);
   const auto op = parse_op(name == "ln" ? "layernorm" : name);
-  if (!op) throw RunError("NeuSight data: unknown operator " + std::string(name));
+  if (!op) throw InputError(table.at(row, column, fmt::format("unknown operator '{}'", name)));
   return *op;
 }
 
@@ -45,9 +46,9 @@ void append(const std::filesystem::path& file, std::uint16_t session, bool as_co
                     rows = table.need("rows"), h = table.need("h"), time = table.need("latency_ms");
   for (std::size_t i = 0; i < table.rows(); ++i) {
     Row row{.gpu = table.cell(i, gpu),
-            .op = op_of(table.cell(i, op)),
-            .shape = {table.integer(i, rows).value_or(0), table.integer(i, h).value_or(0)},
-            .train = table.cell(i, split) == "train"};
+            .op = op_of(table, i, op),
+            .shape = {dimension_at(table, i, rows), dimension_at(table, i, h)},
+            .train = is_train(table, i, split)};
     Kernel kernel{row.op, Dtype::fp32, row.shape};
     const Traffic moved = traffic(kernel);
     row.bytes = moved.total().value();
@@ -58,7 +59,7 @@ void append(const std::filesystem::path& file, std::uint16_t session, bool as_co
                             .fit = fits(row),
                             .kernel = kernel,
                             .context = {Timing::eager, Residency::warm},
-                            .time = Seconds(table.number(i, time).value_or(0) * 1e-3)});
+                            .time = milliseconds_at(table, i, time)});
   }
 }
 
@@ -69,13 +70,13 @@ Dataset read_neusight_vector(const std::filesystem::path& data) {
   append(data / "neusight" / "elementwise.csv.gz", 0, false, out);
   append(data / "neusight" / "softmax.csv.gz", 1, false, out);
   append(data / "neusight" / "layernorm.csv.gz", 2, false, out);
-  return out;
+  return with_rows_to_fit(std::move(out), data / "neusight");
 }
 
 Dataset read_neusight_copies(const std::filesystem::path& data) {
   Dataset out;
   append(data / "neusight" / "elementwise.csv.gz", 0, true, out);
-  return out;
+  return with_rows_to_fit(std::move(out), data / "neusight");
 }
 
 }  // namespace tessera

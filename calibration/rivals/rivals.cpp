@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <array>
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include "calibration/rivals/fit_rivals.hpp"
 #include "models/neusight/operation.hpp"
@@ -23,8 +23,9 @@ void fit_rival(std::string_view model, const RivalFit& options) {
   for (const std::string& wanted : options.nets) {
     if (std::ranges::find(neusight::kNetNames, wanted) != neusight::kNetNames.end()) continue;
     const std::vector<std::string> names(neusight::kNetNames.begin(), neusight::kNetNames.end());
-    throw InputError(
-        Diagnostic{.file = "--net", .message = fmt::format("no net '{}'{}", wanted, did_you_mean(wanted, names))});
+    throw InputError(Diagnostic{.file = "--net",
+                                .message = fmt::format("no net '{}'{}; there are {}", wanted,
+                                                       did_you_mean(wanted, names), fmt::join(names, ", "))});
   }
   if (options.epochs < 1) throw InputError(Diagnostic{.file = "--epochs", .message = "expected at least 1"});
   std::vector<std::string> names{"tile"};
@@ -33,7 +34,8 @@ void fit_rival(std::string_view model, const RivalFit& options) {
     names.emplace_back(rival.name);
   }
   throw InputError(Diagnostic{.file = "--model",
-                              .message = fmt::format("no fitted model '{}'{}", model, did_you_mean(model, names))});
+                              .message = fmt::format("no fitted model '{}'{}; there are {}", model,
+                                                     did_you_mean(model, names), fmt::join(names, ", "))});
 }
 
 }  // namespace tessera

@@ -4,8 +4,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "calibration/cells.hpp"
 #include "sim/base/error.hpp"
-#include "sim/config/csv.hpp"
 
 namespace tessera {
 
@@ -23,16 +23,10 @@ class Row {
 
   [[nodiscard]] std::string_view text(std::string_view column) const { return table_.cell(row_, table_.need(column)); }
   [[nodiscard]] std::int64_t integer(std::string_view column) const {
-    const std::size_t at = table_.need(column);
-    const auto value = table_.integer(row_, at);
-    if (!value || *value < 1) throw InputError(table_.at(row_, at, "expected a whole number above 0"));
-    return *value;
+    return dimension_at(table_, row_, table_.need(column));
   }
   [[nodiscard]] Seconds milliseconds(std::string_view column) const {
-    const std::size_t at = table_.need(column);
-    const auto value = table_.number(row_, at);
-    if (!value || *value <= 0) throw InputError(table_.at(row_, at, "expected a time above 0"));
-    return Seconds(*value * 1e-3);
+    return milliseconds_at(table_, row_, table_.need(column));
   }
 
  private:

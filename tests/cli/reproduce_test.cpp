@@ -91,7 +91,8 @@ TEST(Reproduce, NamesEveryMissingFile) {
 TEST(Reproduce, RefusesAnUnknownPaperAndMissingData) {
   const Outcome paper = run_program("reproduce neusigth");
   EXPECT_EQ(paper.code, 2);
-  EXPECT_THAT(paper.err, HasSubstr("unknown paper 'neusigth'; did you mean 'neusight'?"));
+  EXPECT_THAT(paper.err,
+              HasSubstr("unknown paper 'neusigth'; did you mean 'neusight'?; there are tile, habitat, li, neusight"));
   const Outcome data = run_program("reproduce neusight --data nowhere");
   EXPECT_EQ(data.code, 2);
   EXPECT_THAT(data.err, HasSubstr("no folder 'nowhere'"));
@@ -111,10 +112,11 @@ TEST(CalibrateOtherModels, RefusesUnknownModelsAndNets) {
   const std::string calibrate = "calibrate --data " + data.path().string() + " --out " + data.path().string();
   const Outcome model = run_program(calibrate + " --model neusigth");
   EXPECT_EQ(model.code, 2);
-  EXPECT_THAT(model.err, HasSubstr("no fitted model 'neusigth'; did you mean 'neusight'?"));
+  EXPECT_THAT(model.err,
+              HasSubstr("no fitted model 'neusigth'; did you mean 'neusight'?; there are tile, habitat, li, neusight"));
   const Outcome net = run_program(calibrate + " --model neusight --net linaer");
   EXPECT_EQ(net.code, 2);
-  EXPECT_THAT(net.err, HasSubstr("no net 'linaer'; did you mean 'linear'?"));
+  EXPECT_THAT(net.err, HasSubstr("no net 'linaer'; did you mean 'linear'?; there are "));
   EXPECT_THAT(run_program(calibrate + " --model neusight --epochs 0").err, HasSubstr("expected at least 1"));
 }
 

@@ -106,6 +106,19 @@ TEST(Validate, WrongUseIsExitTwo) {
   EXPECT_EQ(run_program(validate + " --by gpus").code, 2);
   EXPECT_EQ(run_program(validate + " --measure note").code, 2);
   EXPECT_EQ(run_program(validate + " --latency-model til").code, 2);
+  for (const std::string bad : {"nan", "''", "inf", "5x"}) {
+    const Outcome outcome = run_program(validate + " --fail-above " + bad);
+    EXPECT_EQ(outcome.code, 2) << bad;
+    EXPECT_THAT(outcome.err, HasSubstr("--fail-above")) << bad;
+  }
+  EXPECT_EQ(run_program(validate + " --gpu T44").code, 2);
+  EXPECT_EQ(run_program(validate + " --platform dgx").code, 2);
+  const Outcome out = run_program(validate + " --out " + (scratch.path() / "." / "k.csv").string());
+  EXPECT_EQ(out.code, 2);
+  EXPECT_THAT(out.err, HasSubstr("--out: error: would overwrite the measurements in"));
+  const Outcome weights = run_program(validate + " --weights " + (scratch.path() / "none").string());
+  EXPECT_EQ(weights.code, 2);
+  EXPECT_THAT(weights.err, HasSubstr("none: error: no such folder of fitted weights"));
   const Outcome both = run_program(validate + " --leave-out T4 --weights x");
   EXPECT_EQ(both.code, 2);
   EXPECT_THAT(both.err, HasSubstr("fits its own weights; drop --weights"));
@@ -124,6 +137,15 @@ TEST(Calibrate, GuardsTheCommittedWeights) {
   const Outcome outcome = run_program("calibrate --leave-out T4 --data " + scratch.path().string());
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err, HasSubstr("would overwrite the committed weights; give --out DIR"));
+}
+
+TEST(Calibrate, AnUnknownFamilyListsTheKnownOnes) {
+  const Scratch scratch;
+  const std::string folder = scratch.path().string();
+  const Outcome outcome = run_program("calibrate --family gem_simt --data " + folder + " --out " + folder);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err,
+              HasSubstr("--family: error: unknown family 'gem_simt'; did you mean 'gemm_simt'?; there are"));
 }
 
 TEST(Calibrate, NeedsData) {

@@ -5,6 +5,7 @@
 
 #include "calibration/aiconfigurator.hpp"
 #include "calibration/neusight.hpp"
+#include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 
 namespace tessera {
@@ -56,8 +57,29 @@ TEST_F(FamilyReaders, VectorRowsKeepShapeTimingAndTime) {
 }
 
 TEST_F(FamilyReaders, RowsThatShowTheHostAreNotRead) {
-  write_vector("T4,fp32,add,16,1024,196608,0.03,train\n", "", "");
-  EXPECT_TRUE(read_neusight_vector(root_).samples.empty());
+  write_vector("T4,fp32,add,16,1024,196608,0.03,train\nT4,fp32,add,16384,1024,201326592,0.9,train\n", "", "");
+  EXPECT_EQ(read_neusight_vector(root_).samples.size(), 1u);
+}
+
+TEST_F(FamilyReaders, AnUnknownOperatorIsNamedWithItsLine) {
+  write_vector("T4,fp32,addd,16384,1024,201326592,0.9,train\n", "", "");
+  try {
+    read_neusight_vector(root_);
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(to_string(error.diagnostics().front()), testing::HasSubstr("elementwise.csv.gz:2"));
+    EXPECT_THAT(error.what(), testing::HasSubstr("unknown operator 'addd'"));
+  }
+}
+
+TEST_F(FamilyReaders, ARowWhoseShapeCannotBeIsNamedWithItsLine) {
+  write(aic("h100_sxm") / "context_attention__vllm-1.csv.gz",
+        std::string(kAttentionHeader) + "fa3,2,512,32,5,128,0,1,bfloat16,bfloat16,256,0.1\n");
+  EXPECT_THROW(read_aic_prefill(root_), InputError);  // 5 key heads for 32
+  write(aic("l40s") / "moe__trtllm-1.csv.gz",
+        "kernel_source,moe_dtype,num_tokens,hidden_size,inter_size,topk,num_experts,moe_tp_size,moe_ep_size,latency\n"
+        "moe_torch_flow_cutlass,bfloat16,16,4096,14336,9,8,2,1,0.5\n");
+  EXPECT_THROW(read_aic_moe(root_), InputError);  // 9 of 8 experts
 }
 
 TEST_F(FamilyReaders, UnsteadyClocksAndUnalignedRowsAreNotForFitting) {

@@ -1,7 +1,10 @@
 // Readers of the sources' layouts, on files of a few lines.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <filesystem>
+#include <functional>
+#include <string>
 
 #include "calibration/aiconfigurator.hpp"
 #include "calibration/neusight.hpp"
@@ -58,12 +61,12 @@ TEST_F(Readers, AiconfiguratorGemms) {
         "a,bfloat16,1,32,64,0.004\n"
         "torch_flow,fp8,1,32,64,0.004\n"
         "CutlassFP8ScaledMMLinearKernel,fp8,1,32,64,0.008\n"
-        "a,bfloat16,1,32,64,0\n");
+        "torch_flow,nvfp4,1,32,64,0.004\n");
     put("kernels/aiconfigurator/" + std::string(system.folder) + "/gemm_other.csv", "x\n1\n");
   }
   const Dataset data = read_aic_gemm(root_);
   EXPECT_EQ(data.gpus, (std::vector<std::string>{"A100-SXM-80GB", "B200-SXM-180GB", "H100-SXM-80GB", "L40S"}));
-  ASSERT_EQ(data.samples.size(), 2 * aic_systems().size());  // no quantising fp8 flow, no zero times
+  ASSERT_EQ(data.samples.size(), 2 * aic_systems().size());  // no quantising flows
   EXPECT_EQ(data.samples[0].kernel, (Kernel{Op::gemm, Dtype::bf16, GemmShape{.m = 1, .n = 32, .k = 64}}));
   EXPECT_EQ(data.samples[0].context.timing, Timing::graph);
   EXPECT_EQ(data.samples[0].context.residency, Residency::rotated);
@@ -84,6 +87,38 @@ TEST_F(Readers, MissingDataIsNamed) {
   } catch (const InputError& e) {
     EXPECT_NE(std::string(e.what()).find("a100_sxm"), std::string::npos) << e.what();
   }
+}
+
+std::string mistake(const std::function<void()>& read) {
+  try {
+    read();
+  } catch (const InputError& error) {
+    return to_string(error.diagnostics().front());
+  }
+  return "nothing was wrong";
+}
+
+TEST_F(Readers, NonsenseIsNamedWhereItStands) {
+  const auto linear = [&](const std::string& row) {
+    put("neusight/linear.csv.gz", kNeusightHeader + row + "\n");
+    put("neusight/bmm.csv.gz", kNeusightHeader);
+    return mistake([&] { read_neusight_gemm(root_); });
+  };
+  const std::string at = (root_ / "neusight" / "linear.csv.gz").string() + ":2";
+  for (const auto& [row, column, expected] :
+       {std::array{"T4,fp32,linear,1,0,13,141,32,0.05,train", "m", "expected a whole number above 0"},
+        {"T4,fp32,linear,1,58,13,,32,0.05,train", "n", "expected a whole number above 0"},
+        {"T4,fp32,linear,1,58,13,141,32,0,train", "latency_ms", "expected a time above 0"},
+        {"T4,fp32,linear,1,58,13,141,32,-1,train", "latency_ms", "expected a time above 0"},
+        {"T4,fp32,linear,1,58,13,141,32,0.05,tarin", "split", "expected train or test, found 'tarin'"}}) {
+    EXPECT_EQ(linear(row).find(at), 0U) << linear(row);
+    EXPECT_NE(linear(row).find(column), std::string::npos) << linear(row);
+    EXPECT_NE(linear(row).find(expected), std::string::npos) << linear(row);
+  }
+  EXPECT_NE(linear("T4,fp32,linear,1,58,13,141,32,inf,train").find(at), std::string::npos);
+  EXPECT_EQ(linear("T4,fp32,linear,1,58,13,141,32,0.05,test"),
+            (root_ / "neusight").string() +
+                ": error: no row to fit on: all are of another dtype, split or kind than is read");
 }
 
 TEST_F(Readers, AMissingColumnIsNamed) {
