@@ -1,7 +1,9 @@
 #include <cstdint>
+#include <system_error>
 
 #include <fmt/format.h>
 
+#include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/text.hpp"
 #include "sim/config/gzip.hpp"
@@ -16,6 +18,12 @@ Json as_object(const std::vector<std::pair<std::string, std::string>>& pairs) {
   Json object = Json::object();
   for (const auto& [key, value] : pairs) object[key] = value;
   return object;
+}
+
+void remove_earlier(const std::filesystem::path& file) {
+  std::error_code failed;
+  std::filesystem::remove(file, failed);
+  if (failed) throw RunError(fmt::format("cannot replace {}: {}", file.string(), failed.message()));
 }
 
 }  // namespace
@@ -50,7 +58,8 @@ std::vector<std::string> write_outputs(const std::filesystem::path& folder, cons
   const std::string timeline = chrome_trace(trace, plan);
   const bool pack = timeline.size() > kGzipAbove;
   const std::string timeline_name = pack ? "trace.json.gz" : "trace.json";
-  std::filesystem::remove(folder / (pack ? "trace.json" : "trace.json.gz"));  // of an earlier, other run
+  remove_earlier(folder / "manifest.json");  // written last: a set without it is not complete
+  remove_earlier(folder / (pack ? "trace.json" : "trace.json.gz"));
   write_file(folder / "summary.json", summary_json(summary).dump() + "\n");
   write_file(folder / "ops.csv", ops_csv(plan, costs));
   write_file(folder / timeline_name, pack ? gzip(timeline) : timeline);

@@ -49,6 +49,7 @@ std::string content_hash(std::string_view content);
 std::vector<std::pair<std::string, std::string>> program_versions();
 
 /// Writes summary.json, ops.csv, trace.json (trace.json.gz above 20 MB) and manifest.json; returns their names.
+/// The manifest of an earlier run goes first and the new one comes last: a set without one is not complete.
 std::vector<std::string> write_outputs(const std::filesystem::path& folder, const Summary& summary, const Plan& plan,
                                        const CostTable& costs, const Trace& trace, const Manifest& manifest);
 

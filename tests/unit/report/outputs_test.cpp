@@ -3,7 +3,9 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/text.hpp"
 #include "sim/config/csv.hpp"
@@ -117,7 +119,8 @@ TEST(Manifest, SaysWhatItTakesToRepeat) {
 
 class WriteOutputs : public ::testing::Test {
  protected:
-  std::filesystem::path folder_ = std::filesystem::path(::testing::TempDir()) / "tessera_outputs_test";
+  std::filesystem::path folder_ =
+      std::filesystem::path(::testing::TempDir()) / ("tessera-outputs-" + std::to_string(::getpid()));
   void SetUp() override { std::filesystem::remove_all(folder_); }
   void TearDown() override { std::filesystem::remove_all(folder_); }
 };
@@ -131,6 +134,25 @@ TEST_F(WriteOutputs, TheSameRunGivesTheSameBytes) {
       contents->push_back(name + read_file(folder_ / name));
   EXPECT_EQ(first, second);
   EXPECT_EQ(first.size(), 4u);
+}
+
+TEST_F(WriteOutputs, AnInterruptedSetHasNoManifest) {
+  const TinyRun run;
+  const auto write = [&] { return write_outputs(folder_, run.summary(), run.plan, run.costs, run.trace, {}); };
+  write();
+  std::filesystem::remove(folder_ / "trace.json");
+  std::filesystem::create_directory(folder_ / "trace.json");  // a file in the middle of the set cannot be written
+  EXPECT_THROW(write(), RunError);
+  EXPECT_FALSE(std::filesystem::exists(folder_ / "manifest.json"));
+  std::filesystem::remove(folder_ / "trace.json");
+  write();
+  EXPECT_TRUE(std::filesystem::exists(folder_ / "manifest.json"));
+}
+
+TEST_F(WriteOutputs, AnEarlierManifestThatStaysIsAnError) {
+  const TinyRun run;
+  write_file(folder_ / "manifest.json" / "x", "");  // a folder that is not empty
+  EXPECT_THROW(write_outputs(folder_, run.summary(), run.plan, run.costs, run.trace, {}), RunError);
 }
 
 TEST_F(WriteOutputs, PacksALongTimeline) {
