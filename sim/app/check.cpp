@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "sim/app/memory_complaint.hpp"
 #include "sim/app/scenario.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/base/error.hpp"
@@ -27,31 +28,37 @@ class Check final : public Command {
     if (scenarios_.empty() && !reference_)
       throw InputError(Diagnostic{"", 0, 0, "check: give a scenario file or --reference"});
     Json list = Json::array();
-    for (const std::string& path : scenarios_) {
-      const ScenarioFile file = read_scenario(path, settings_);
-      for (const RunSection& section : file.scenario.runs) describe_run(file, resolve(file.scenario, section), list);
-    }
+    bool all_fit = true;
+    for (const ScenarioFile& file : read_scenarios(scenarios_, settings_))
+      for (const RunSection& section : file.scenario.runs)
+        if (!describe_run(file, resolve(file.scenario, section), list)) all_fit = false;
     if (json_) fmt::print("{}\n", Json(Json::Object{{"runs", std::move(list)}}).dump());
-    return 0;
+    return all_fit ? 0 : 1;
   }
 
  private:
-  void describe_run(const ScenarioFile& file, const RunSpec& spec, Json& list) const {
-    const Bytes memory =
-        memory_footprint(spec.model, spec.build, build_graph(spec.model, spec.build), spec.parallel).total();
+  /// False if the run does not fit into its GPUs' memory: simulating it would fail.
+  bool describe_run(const ScenarioFile& file, const RunSpec& spec, Json& list) const {
+    const MemoryFootprint footprint =
+        memory_footprint(spec.model, spec.build, build_graph(spec.model, spec.build), spec.parallel);
+    const Bytes memory = footprint.total();
     const bool fits = memory <= spec.cluster.gpu.memory;
-    if (json_)
-      return list.push(Json(Json::Object{{"scenario", spec.scenario},
-                                         {"run", spec.name},
-                                         {"model", spec.model.name},
-                                         {"platform", spec.cluster.name},
-                                         {"gpus", spec.parallel.world_size()},
-                                         {"memory_per_gpu_bytes", memory.value()},
-                                         {"capacity_bytes", spec.cluster.gpu.memory.value()},
-                                         {"fits", fits}}));
+    if (json_) {
+      list.push(Json(Json::Object{{"scenario", spec.scenario},
+                                  {"run", spec.name},
+                                  {"model", spec.model.name},
+                                  {"platform", spec.cluster.name},
+                                  {"gpus", spec.parallel.world_size()},
+                                  {"memory_per_gpu_bytes", memory.value()},
+                                  {"capacity_bytes", spec.cluster.gpu.memory.value()},
+                                  {"fits", fits}}));
+      return fits;
+    }
     fmt::print("{}: {}: {} on {} x {}, {} of {} per GPU{}\n", file.path.string(), spec.name, spec.model.name,
                spec.parallel.world_size(), spec.cluster.gpu.name, format(memory), format(spec.cluster.gpu.memory),
                fits ? "" : ": does not fit");
+    if (!fits) fmt::print("{}\n", memory_complaint(spec, footprint));
+    return fits;
   }
 
   std::vector<std::string> scenarios_, settings_;

@@ -49,6 +49,21 @@ ScenarioFile read_scenario(const std::filesystem::path& path, std::span<const st
   return file;
 }
 
+std::vector<ScenarioFile> read_scenarios(std::span<const std::string> paths, std::span<const std::string> settings) {
+  std::vector<ScenarioFile> files;
+  files.reserve(paths.size());
+  std::vector<Diagnostic> mistakes;
+  for (const std::string& path : paths) {
+    try {
+      files.push_back(read_scenario(path, settings));
+    } catch (const InputError& error) {
+      mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());
+    }
+  }
+  if (!mistakes.empty()) throw InputError(std::move(mistakes));
+  return files;
+}
+
 ClusterSpec platform_of(const RunSection& section) {
   return section.gpu ? single_gpu(*section.gpu) : find_cluster(*section.cluster, section.nodes.value_or(0));
 }

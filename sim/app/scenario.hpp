@@ -75,6 +75,9 @@ struct ScenarioFile {
 /// Reads and checks a scenario; `settings` are "path=value". InputError with all mistakes.
 ScenarioFile read_scenario(const std::filesystem::path& path, std::span<const std::string> settings = {});
 
+/// Reads several; InputError with the mistakes of all.
+std::vector<ScenarioFile> read_scenarios(std::span<const std::string> paths, std::span<const std::string> settings);
+
 /// What the run runs on.
 ClusterSpec platform_of(const RunSection& section);
 

@@ -51,9 +51,15 @@ bool look_up(Reader& r, std::string_view key, const std::function<void()>& what)
   }
 }
 
+constexpr std::size_t kLongestName = 100;
+// Far above any use; below what overflows a product or fills the memory with requests.
+constexpr std::int64_t kMostSamples = 1 << 20, kMostSamplesPerStep = 1 << 24, kLongestSequence = 1 << 24;
+
 /// Names become folders and are used in --set. Called right after reading the name, the first key.
 void check_name(Reader& r, const std::string& name) {
   const auto fine = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; };
+  if (name.size() > kLongestName)
+    r.error("name", fmt::format("{} characters; a folder's name has at most {}", name.size(), kLongestName));
   if (r.has("name") && r.ok() && (name.empty() || !std::ranges::all_of(name, fine)))
     r.error("name", fmt::format("'{}' names a folder: use letters, digits, - and _", name));
 }
@@ -61,6 +67,11 @@ void check_name(Reader& r, const std::string& name) {
 template <class T>
 void check_positive(Reader& r, std::string_view key, const std::optional<T>& value) {
   if (value && *value <= 0) r.error(key, fmt::format("must be positive, found {}", *value));
+}
+
+void check_count(Reader& r, std::string_view key, const std::optional<std::int64_t>& value, std::int64_t most) {
+  check_positive(r, key, value);
+  if (value && *value > most) r.error(key, fmt::format("must be at most {}, found {}", most, *value));
 }
 
 /// Batches have other names in training and inference, so that a reader knows what is meant.
@@ -78,14 +89,6 @@ void check_batches(Reader& r, const WorkloadSection& s) {
   need("micro_batch", s.micro_batch.has_value(), training);
   if (!training && s.optimizer.value_or(OptimizerKind::none) != OptimizerKind::none)
     r.error("optimizer", "mode inference has no optimizer");
-}
-
-void check_latency_model(Reader& r, const std::string& name) {
-  std::vector<std::string> names;
-  for (const auto& entry : latency_models()) names.emplace_back(entry.name);
-  if (std::ranges::find(names, name) == names.end())
-    r.error("latency_model", fmt::format("unknown latency model '{}'{}; there are {}", name, did_you_mean(name, names),
-                                         fmt::join(names, ", ")));
 }
 
 std::int64_t replicas(const RunSection& s, int gpus) {
@@ -135,6 +138,16 @@ void check_dtype(Reader& r, Dtype dtype, const GpuSpec& gpu) {
   r.error("workload", fmt::format("{} has no {}; it has {}", gpu.name, to_string(dtype), fmt::join(there, ", ")));
 }
 
+void check_plan_size(Reader& r, const RunSection& s) {
+  const RunSpec spec = resolve({}, s);
+  const auto kernels = build_graph(spec.model, spec.build).operators.size();
+  if (static_cast<double>(kernels) * static_cast<double>(spec.parallel.micro_batches) > kMostTasks)
+    r.error("workload",
+            fmt::format("global_batch {} makes {} micro-batches of {} kernels; a plan has at most {:.0f} of "
+                        "them: lower global_batch or raise micro_batch",
+                        s.workload.global_batch.value_or(0), spec.parallel.micro_batches, kernels, kMostTasks));
+}
+
 /// Checks that need several fields; only for a section whose fields are each right.
 void check_together(Reader& r, const RunSection& s) {
   const ClusterSpec cluster = platform_of(s);
@@ -142,6 +155,7 @@ void check_together(Reader& r, const RunSection& s) {
   check_dtype(r, s.workload.dtype, cluster.gpu);
   check_world(r, s, cluster);
   if (r.ok()) check_batch_split(r, s, replicas(s, s.gpus.value_or(cluster.gpus())));
+  if (r.ok()) check_plan_size(r, s);
 }
 
 }  // namespace
@@ -160,10 +174,10 @@ void describe(Reader& r, WorkloadSection& s) {
   r.optional("optimizer", s.optimizer, "default: adam in training (fp32 master weights and two moments)");
   r.optional("fused", s.fused, "chains of elementwise operators run as one kernel, as torch.compile makes them");
   r.optional("cuda_graph", s.cuda_graph, "kernels are launched as one graph: the host costs nothing");
-  if (r.has("sequence")) check_positive(r, "sequence", std::optional(s.sequence));
-  check_positive(r, "batch", s.batch);
-  check_positive(r, "global_batch", s.global_batch);
-  check_positive(r, "micro_batch", s.micro_batch);
+  if (r.has("sequence")) check_count(r, "sequence", s.sequence, kLongestSequence);
+  check_count(r, "batch", s.batch, kMostSamples);
+  check_count(r, "global_batch", s.global_batch, kMostSamplesPerStep);
+  check_count(r, "micro_batch", s.micro_batch, kMostSamples);
   if (s.recompute != Recompute::none)
     r.error("recompute", fmt::format("not supported yet: {}; use none",
                                      enum_names(s.recompute)[static_cast<std::size_t>(s.recompute)]));
@@ -213,7 +227,7 @@ void describe(Reader& r, Scenario& s) {
   r.optional("fold", s.fold, "ranks that do the same at symmetric places are simulated once");
   r.optional("latency_model", s.latency_model, "prices kernels (`tessera list latency-models`)");
   r.required("runs", s.runs, "one or more runs");
-  check_latency_model(r, s.latency_model);
+  if (!r.printing()) look_up(r, "latency_model", [&] { make_latency_model(s.latency_model); });
   if (r.has("runs") && r.ok() && s.runs.empty()) r.error("runs", "at least one run is needed");
   if (!r.ok()) return;
   std::set<std::string> names;

@@ -24,7 +24,6 @@ std::string_view to_string(Dimension dimension) {
 namespace {
 
 constexpr Bytes kFirstBucket = Bytes(1048576.0);  // torch.distributed._DEFAULT_FIRST_BUCKET_BYTES
-constexpr double kMostTasks = 2e7;                // 2 GB of tasks
 
 class Planner {
  public:

@@ -47,6 +47,9 @@ struct ParallelSpec {
   [[nodiscard]] int world_size() const { return tp * dp; }
 };
 
+/// Tasks that a plan may have: kernels of a micro-batch x micro-batches. About 2 GB.
+inline constexpr double kMostTasks = 2e7;
+
 /// Every rank runs the same program (tensor and data parallelism are symmetric).
 struct Plan {
   ParallelSpec spec;

@@ -91,6 +91,24 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"two_platforms", "    cluster:", "    gpu: T4\n    cluster:", 3, 5, "both 'gpu' and 'cluster'"},
         Case{"dtype_not_supported", "cluster: dgx-h100", "cluster: dgx1-v100", 5, 7, "V100-SXM2-32GB has no bf16"},
         Case{"bad_name", "name: s\n", "name: a/b\n", 1, 7, "'a/b' names a folder"},
+        Case{"batches_beyond_memory", "global_batch: 16", "global_batch: 1000000000000", 9, 21,
+             "global_batch: must be at most 16777216, found 1000000000000"},
+        Case{"micro_batch_beyond_memory", "micro_batch: 2", "micro_batch: 9000000", 10, 20,
+             "micro_batch: must be at most 1048576, found 9000000"},
+        Case{"sequence_beyond_memory", "sequence: 512", "sequence: 9223372036854775807", 8, 17,
+             "sequence: must be at most 16777216, found 9223372036854775807"},
+        Case{"too_many_micro_batches", "global_batch: 16", "global_batch: 16000000", 5, 7,
+             "global_batch 16000000 makes 2000000 micro-batches of "},
+        Case{"prompts_beyond_memory",
+             "mode: training\n      dtype: bf16\n      sequence: 512\n      global_batch: 16\n      micro_batch: 2",
+             "mode: inference\n      sequence: 512\n      batch: 1000000000000", 8, 14,
+             "batch: must be at most 1048576, found 1000000000000"},
+        Case{"long_name", "name: r\n",
+             "name: "
+             "aaaaaaaaaabbbbbbbbbbaaaaaaaaaabbbbbbbbbbaaaaaaaaaabbbbbbbbbbaaaaaaaaaabbbbbbbbbbaaaaaaaaaabbbbbbbbbbc\n",
+             3, 11, "101 characters; a folder's name has at most 100"},
+        Case{"latency_model_without_weights", "name: s\n", "name: s\nlatency_model: neusight\n", 2, 16,
+             "no weights of neusight; fit them with tessera calibrate --model neusight"},
         Case{"tab", "      dtype", "\t dtype", 7, 1, ""}),
     [](const auto& param) { return std::string(param.param.name); });
 
@@ -133,6 +151,35 @@ TEST(BadScenario, OfSeveralScenariosAllAreCheckedFirst) {
   EXPECT_EQ(outcome.out, "");
   EXPECT_THAT(outcome.err, HasSubstr("first.yaml:7:14"));
   EXPECT_THAT(outcome.err, HasSubstr("second.yaml:6:13"));
+}
+
+TEST(BadScenario, CheckReportsTheMistakesOfAllFiles) {
+  const Scratch scratch;
+  const std::string first = scratch.file("first.yaml", with(good(), "bf16", "bf61"));
+  const std::string right = scratch.file("right.yaml", good());
+  const Outcome outcome = run_program("check " + first + " " + (scratch.path() / "nope.yaml").string() + " " + right);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr("first.yaml:7:14"));
+  EXPECT_THAT(outcome.err, HasSubstr("nope.yaml: error: no such file"));
+}
+
+TEST(BadScenario, TwoScenariosOfOneNameWouldOverwriteEachOther) {
+  const Scratch scratch;
+  const std::string first = scratch.file("first.yaml", good()), second = scratch.file("second.yaml", good());
+  const Outcome outcome = run_program("simulate " + first + " " + second);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, HasSubstr(second + ":1:7: error: name: 's' is the name of " + first + " too"));
+}
+
+TEST(BadScenario, CheckFindsThatALatencyModelHasNoWeights) {
+  const Scratch scratch;
+  const std::string path = scratch.file("s.yaml", with(good(), "name: s\n", "name: s\nlatency_model: habitat\n"));
+  const Outcome outcome = run_program("check " + path);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr(path + ":2:16: error: latency_model: "));
+  EXPECT_THAT(outcome.err, HasSubstr("no weights of habitat"));
 }
 
 TEST(BadScenario, TwoRunsOfOneName) {
@@ -214,8 +261,10 @@ TEST(Memory, WhatDoesNotFitIsExitOneWithTheTable) {
   for (const char* expected : {"llama-2-13b does not fit on H100-SXM-80GB", "too much", "weights", "gradients",
                                "optimizer", "activations", "What would make it fit", "  - tp 4 (", "  - a GPU of "})
     EXPECT_THAT(outcome.err, HasSubstr(expected));
-  EXPECT_EQ(run_program("check " + path).code, 0);  // the scenario itself is right
-  EXPECT_THAT(run_program("check " + path).out, HasSubstr("does not fit"));
+  const Outcome check = run_program("check " + path);  // says it without running
+  EXPECT_EQ(check.code, 1);
+  EXPECT_THAT(check.out, HasSubstr(outcome.err.substr(std::string_view("error: ").size())));
+  EXPECT_EQ(run_program("check --json " + path).code, 1);
 }
 
 TEST(Memory, NamesTheCombinationWhereNothingAloneHelps) {
