@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <array>
 #include <map>
 #include <string>
@@ -52,10 +53,43 @@ std::string column_of(std::string flag) {
   return flag;
 }
 
-/// Mistakes without a position: there is no file.
+/// What an operator needs, then what it may be given.
+struct Dimensions {
+  std::vector<std::string> needed, optional{};
+};
+Dimensions dimensions_of(Op op) {
+  switch (op) {
+    case Op::gemm:
+    case Op::linear:
+      return {{"m", "n", "k"}};
+    case Op::bmm:
+      return {{"b", "m", "n", "k"}};
+    case Op::conv2d:
+    case Op::conv2d_dgrad:
+    case Op::conv2d_wgrad:
+      return {{"b", "c_in", "c_out", "ksize", "hw"}, {"stride", "pad"}};
+    case Op::attention_prefill:
+    case Op::attention_decode:
+      return {{"batch", "q_len", "kv_len", "heads", "kv_heads", "head_dim"}};
+    case Op::moe:
+      return {{"tokens", "hidden", "inter", "topk", "experts"}};
+    default:
+      return {{"rows", "h"}};
+  }
+}
+
+std::string flag_of(std::string column) {
+  std::ranges::replace(column, '_', '-');
+  return "--" + column;
+}
+
+/// Mistakes in the flags have no position; those in a file that a flag names keep theirs.
 [[noreturn]] void rethrow_as_usage(const InputError& error) {
   std::vector<Diagnostic> diagnostics;
-  for (const Diagnostic& d : error.diagnostics()) diagnostics.push_back({"", 0, 0, "predict: " + d.message});
+  for (const Diagnostic& d : error.diagnostics()) {
+    const bool flag = d.file.empty() || d.file == "predict";
+    diagnostics.push_back(flag ? Diagnostic{"", 0, 0, "predict: " + d.message} : d);
+  }
   throw InputError(std::move(diagnostics));
 }
 
@@ -77,7 +111,7 @@ class Predict final : public Command {
         ->group(operator_group);
     const std::string model_group = "A model instead of an operator";
     app.add_option("--model", model_, "built-in name or config.json")->group(model_group);
-    app.add_option("--mode", mode_, "inference or training")->capture_default_str()->group(model_group);
+    app.add_option("--mode", mode_, "inference or training (default: inference)")->group(model_group);
     app.add_option("--batch", batch_, "samples (of attention too)")->group(model_group);
     app.add_option("--seq", sequence_, "tokens per sample")->group(model_group);
     app.add_option("--attention", attention_, "eager or flash")->group(model_group);
@@ -97,7 +131,47 @@ class Predict final : public Command {
   }
 
  private:
+  /// Options of a model that were given, and `--batch`, which attention takes too.
+  [[nodiscard]] std::map<std::string, bool> model_options() const {
+    return {{"mode", !mode_.empty()},           {"batch", !batch_.empty()},         {"seq", !sequence_.empty()},
+            {"attention", !attention_.empty()}, {"optimizer", !optimizer_.empty()}, {"fused", fused_},
+            {"cuda_graph", cuda_graph_}};
+  }
+
+  void check_flags(const Dimensions& dimensions) const {
+    std::vector<Diagnostic> mistakes;
+    const auto add = [&](const char* message, const std::string& column) {
+      mistakes.push_back({"", 0, 0, fmt::format("{} {} {}", operator_, message, flag_of(column))});
+    };
+    std::map<std::string, bool> given = model_options();
+    for (const auto& [column, value] : dimensions_) given[column] = !value.empty();
+    for (const std::string& column : dimensions.needed) {
+      if (!given[column]) add("needs", column);
+      given.erase(column);
+    }
+    for (const std::string& column : dimensions.optional) given.erase(column);
+    for (const auto& [column, is_given] : given)
+      if (is_given) add("does not take", column);
+    if (!mistakes.empty()) throw InputError(std::move(mistakes));
+  }
+
+  void check_model_flags() const {
+    std::vector<Diagnostic> mistakes;
+    const auto refuse = [&](const std::string& column) {
+      mistakes.push_back({"", 0, 0, fmt::format("--model does not take {}, an option of operators", flag_of(column))});
+    };
+    for (const auto& [column, value] : dimensions_)
+      if (!value.empty()) refuse(column);
+    if (!timing_.empty()) refuse("timing");
+    const auto dtype = parse_dtype(dtype_);
+    if (mode_ == "training" && dtype && element_size(*dtype) < Bytes(2))
+      mistakes.push_back(
+          {"", 0, 0, fmt::format("training in {} is not supported; use fp32, tf32, fp16, bf16", dtype_)});
+    if (!mistakes.empty()) throw InputError(std::move(mistakes));
+  }
+
   int predict_operator() {
+    if (const auto op = parse_op(operator_)) check_flags(dimensions_of(*op));
     const CsvTable table = CsvTable::parse("op\n" + operator_ + "\n", "predict");
     std::map<std::string, std::string> cells = dimensions_;
     cells["gpu"] = gpu_;
@@ -153,6 +227,7 @@ class Predict final : public Command {
   }
 
   int predict_model() {
+    check_model_flags();
     const Scenario scenario = read<Scenario>(as_scenario());
     const RunSpec spec = resolve(scenario, scenario.runs.front());
     const RunResult result = tessera::run(spec, *make_latency_model(latency_model_));
@@ -171,7 +246,7 @@ class Predict final : public Command {
       map.fields.emplace_back(std::move(key), Node{.kind = Node::Kind::scalar, .scalar = value});
     };
     set(workload, "model", model_);
-    set(workload, "mode", mode_);
+    set(workload, "mode", mode_.empty() ? "inference" : mode_);
     set(workload, "dtype", dtype_);
     set(workload, "sequence", sequence_);
     for (const char* key : mode_ == "training" ? std::vector{"global_batch", "micro_batch"} : std::vector{"batch"})
@@ -192,7 +267,7 @@ class Predict final : public Command {
 
   std::string operator_, gpu_, dtype_ = "bf16", latency_model_ = "tile", timing_;
   std::map<std::string, std::string> dimensions_;
-  std::string model_, mode_ = "inference", batch_, sequence_, attention_, optimizer_;
+  std::string model_, mode_, batch_, sequence_, attention_, optimizer_;
   bool json_ = false, fused_ = false, cuda_graph_ = false;
 };
 

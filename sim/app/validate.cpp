@@ -1,8 +1,11 @@
+#include <charconv>
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include <fmt/format.h>
@@ -17,6 +20,8 @@
 #include "sim/app/verbs.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/cluster/cluster.hpp"
+#include "sim/cluster/gpu.hpp"
 #include "sim/config/gzip.hpp"
 
 namespace tessera {
@@ -31,7 +36,7 @@ class Validate final : public Command {
     app.add_option("--by", options_.by, "columns to group by; none: overall alone (default: set, or gpu,op,dtype)")
         ->delimiter(',');
     app.add_option("--out", out_, "write every row with prediction, band and provenance: .csv or .csv.gz");
-    app.add_option("--fail-above", fail_above_, "exit 1 where the overall mean abs % error is above this");
+    app.add_option("--fail-above", fail_above_text_, "exit 1 where the overall mean abs % error is above this");
     app.add_option("--leave-out", leave_out_, "refit without the rows of these GPUs first")->delimiter(',');
     app.add_option("--data", data_, "training data for --leave-out (default: the folder TESSERA_DATA names)");
     app.add_option("--weights", weights_, "folder of fitted weights, instead of the committed ones");
@@ -42,6 +47,7 @@ class Validate final : public Command {
   }
 
   int run() override {
+    check_options();
     if (!gpu_.empty()) options_.defaults["gpu"] = gpu_;
     if (!platform_.empty()) options_.defaults["platform"] = platform_;
     const ValidationReport report = leave_out_.empty() ? with_weights(weights_) : without_gpus();
@@ -51,6 +57,25 @@ class Validate final : public Command {
   }
 
  private:
+  void check_options() {
+    if (!gpu_.empty()) (void)find_gpu(gpu_);
+    if (!platform_.empty()) (void)find_cluster(platform_);
+    for (const auto& file : options_.files) {
+      std::error_code absent;
+      if (std::filesystem::equivalent(file, out_, absent))
+        throw InputError(Diagnostic{"--out", 0, 0, fmt::format("would overwrite the measurements in {}", out_)});
+    }
+    if (fail_above_text_) fail_above_ = percentage(*fail_above_text_);
+  }
+
+  static double percentage(const std::string& text) {
+    double value = 0;
+    const char* const last = text.data() + text.size();
+    const auto [end, error] = std::from_chars(text.data(), last, value);
+    if (error == std::errc() && end == last && std::isfinite(value) && value >= 0) return value;
+    throw InputError(Diagnostic{"--fail-above", 0, 0, fmt::format("expected a percentage, found '{}'", text)});
+  }
+
   [[nodiscard]] ValidationReport with_weights(const std::filesystem::path& weights) const {
     const auto latency = make_latency_model(latency_model_, weights);
     std::optional<Progress> line;
@@ -87,6 +112,7 @@ class Validate final : public Command {
   }
 
   ValidationOptions options_;
+  std::optional<std::string> fail_above_text_;
   std::optional<double> fail_above_;
   std::vector<std::string> leave_out_;
   std::string out_, data_, weights_, latency_model_ = "tile", gpu_, platform_;

@@ -113,7 +113,18 @@ TEST(Predict, AGpuOfOnesOwnFromItsDataSheet) {
 TEST(Predict, SaysWhatIsWrong) {
   const Outcome dims = run_program("predict --gpu H100-SXM-80GB gemm --m 4096");
   EXPECT_EQ(dims.code, 2);
-  EXPECT_THAT(dims.err, ::testing::AllOf(HasSubstr("n"), HasSubstr("k")));
+  EXPECT_THAT(dims.err, ::testing::AllOf(HasSubstr("gemm needs --n"), HasSubstr("gemm needs --k")));
+  const Outcome surplus = run_program("predict --gpu T4 gemm --m 1 --n 1 --k 1 --kv-heads 2 --mode training --fused");
+  EXPECT_EQ(surplus.code, 2);
+  for (const char* flag : {"--kv-heads", "--mode", "--fused"})
+    EXPECT_THAT(surplus.err, HasSubstr(std::string("gemm does not take ") + flag));
+  const Outcome model = run_program("predict --gpu T4 --model gpt2 --batch 1 --seq 8 --dtype fp16 --m 4");
+  EXPECT_EQ(model.code, 2);
+  EXPECT_THAT(model.err, HasSubstr("--model does not take --m, an option of operators"));
+  const Outcome fp8 =
+      run_program("predict --gpu H100-SXM-80GB --model gpt2 --batch 1 --seq 8 --dtype fp8 --mode training");
+  EXPECT_EQ(fp8.code, 2);
+  EXPECT_THAT(fp8.err, HasSubstr("training in fp8 is not supported; use fp32, tf32, fp16, bf16"));
   const Outcome gpu = run_program("predict --gpu H100-SMX-80GB gemm --m 1 --n 1 --k 1");
   EXPECT_EQ(gpu.code, 2);
   EXPECT_THAT(gpu.err, HasSubstr("did you mean 'H100-SXM-80GB'?"));

@@ -14,12 +14,18 @@ const T* Catalogue::find(Entries<T>& entries, T (*read)(std::string_view), RowRe
     try {
       entry.value = read(name);
     } catch (const InputError& error) {
-      entry.mistake = error.diagnostics().front().message;
+      entry.mistakes = error.diagnostics();
     }
     at = entries.emplace(std::string(name), std::move(entry)).first;
   }
   if (!at->second.value) {
-    row.mistake(column, at->second.mistake);
+    for (const Diagnostic& mistake : at->second.mistakes) {
+      if (mistake.line > 0) {
+        row.mistake(mistake);
+      } else {
+        row.mistake(column, mistake.message);
+      }
+    }
     return nullptr;
   }
   return &*at->second.value;

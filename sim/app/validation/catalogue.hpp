@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "sim/app/validation/row_reader.hpp"
 #include "sim/cluster/cluster.hpp"
@@ -14,7 +15,8 @@
 
 namespace tessera {
 
-/// Names that do not exist become mistakes at the row's cell; the answer is then null.
+/// Names that do not exist become mistakes at the row's cell, those inside a description keep their position; the
+/// answer is then null.
 class Catalogue {
  public:
   const GpuSpec* gpu(RowReader& row);
@@ -25,7 +27,7 @@ class Catalogue {
   template <class T>
   struct Entry {
     std::optional<T> value;
-    std::string mistake;
+    std::vector<Diagnostic> mistakes;
   };
   template <class T>
   using Entries = std::map<std::string, Entry<T>, std::less<>>;

@@ -88,7 +88,16 @@ void read_split(RowReader& row, const Parallelism& parallelism, std::int64_t gpu
   if (batch < 1 || batch % parallelism.dp != 0) {
     row.mistake("batch", fmt::format("expected a multiple of {} (dp), found {}", parallelism.dp, batch));
   }
+  if (spec.build.mode == Mode::training && element_size(spec.build.dtype) < Bytes(2))
+    result.unsupported = fmt::format("training in {} is not supported", to_string(spec.build.dtype));
   if (parallelism.stages > 1) result.unsupported = "pipeline parallelism is not supported yet";
+}
+
+/// By the weights alone: the rest of the footprint is an estimate, and a measured row is not refused by one.
+bool fits(const RunSpec& spec) {
+  const Graph graph = build_graph(spec.model, spec.build);
+  return memory_footprint(spec.model, spec.build, graph, spec.parallel).components.front().size <=
+         spec.cluster.gpu.memory;
 }
 
 Seconds forward_end(const RunResult& result) {
@@ -153,6 +162,8 @@ ModelRow read_model_row(RowReader& row, Catalogue& catalogue) {
 Outcome predict_model_row(const ModelRow& row, MeasuredPart part, const LatencyModel& model) {
   if (!row.unsupported.empty()) return {.prediction = std::nullopt, .unsupported = row.unsupported};
   try {
+    if (!fits(row.spec))
+      return {.prediction = std::nullopt, .unsupported = "does not fit on " + row.spec.cluster.gpu.name};
     const RunResult result = run(row.spec, model);
     return {.prediction = Prediction{estimate_of(result, part), result.summary.provenance}, .unsupported = {}};
   } catch (const RunError& error) {

@@ -49,6 +49,8 @@ class RowReader {
 
   /// A mistake in this column's cell (or in the row where it has no such column).
   void mistake(std::string_view column, const std::string& message);
+  /// A mistake in a file that the row names.
+  void mistake(Diagnostic diagnostic) { mistakes_.add(std::move(diagnostic)); }
 
  private:
   const CsvTable& table_;

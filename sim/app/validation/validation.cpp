@@ -18,6 +18,7 @@
 namespace tessera {
 namespace {
 
+constexpr Seconds kShortest(1e-12), kLongest(1e9);  // no measurement is outside; keeps ratios finite
 constexpr std::string_view kNoValue = "no measured value";
 
 MeasuredPart part_of(std::string_view column) {
@@ -33,6 +34,7 @@ std::string measure_of(const ValidationOptions& options, MeasurementKind kind) {
 ValidatedFile open(const std::filesystem::path& path, const std::vector<Condition>& where) {
   CsvTable table = CsvTable::read(path);
   const MeasurementKind kind = kind_of(table, path.string());
+  if (table.rows() == 0) throw InputError(Diagnostic{path.string(), 0, 0, "no rows"});
   std::vector<std::size_t> rows = select_rows(table, where);
   return {.name = path.string(),
           .kind = kind,
@@ -47,9 +49,12 @@ void read_measured(ValidatedFile& file, const std::string& column, Mistakes& mis
   const Seconds unit = unit_of(column);
   for (const std::size_t row : file.rows) {
     try {
-      file.measured.push_back(unit * file.table.number(row, index).value_or(0.0));
-      if (file.measured.back() < Seconds(0))
-        mistakes.add(file.table.at(row, index, "expected a time, found less than 0"));
+      const std::optional<double> value = file.table.number(row, index);
+      file.measured.push_back(unit * value.value_or(0.0));
+      if (value && (file.measured.back() < kShortest || file.measured.back() > kLongest))
+        mistakes.add(file.table.at(
+            row, index,
+            fmt::format("expected a time of {} s to {} s, found {}", kShortest.value(), kLongest.value(), *value)));
     } catch (const InputError& error) {
       file.measured.push_back(Seconds(0));
       mistakes.add(error);

@@ -1,7 +1,9 @@
 #include "sim/app/validation/where.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -17,7 +19,6 @@ struct Sign {
   std::string_view text;
   Comparison comparison;
 };
-// Two characters before one, so that "<=" is not read as "<".
 constexpr std::array<Sign, 6> kSigns{{{"!=", Comparison::not_equal},
                                       {"<=", Comparison::less_equal},
                                       {">=", Comparison::greater_equal},
@@ -41,16 +42,40 @@ InputError bad_part(std::string_view part) {
                                                       part)});
 }
 
+bool is_ordering(Comparison comparison) {
+  return comparison != Comparison::equal && comparison != Comparison::not_equal;
+}
+
+/// A value that is no double (1e400) would compare as text.
+bool overflows(std::string_view text) {
+  double value = 0;
+  return std::from_chars(text.data(), text.data() + text.size(), value).ec == std::errc::result_out_of_range;
+}
+
+void check_value(std::string_view part, const Condition& condition) {
+  const bool fine = is_ordering(condition.comparison) ? condition.number && std::isfinite(*condition.number)
+                                                      : !overflows(condition.value);
+  if (fine) return;
+  throw InputError(Diagnostic{
+      .file = "--where",
+      .line = 0,
+      .column = 0,
+      .message = fmt::format("'{}': expected a number that fits in 64 bits, found '{}'", part, condition.value)});
+}
+
 Condition parse_condition(std::string_view part) {
   const std::size_t at = part.find_first_of("!<>=");
   if (at == std::string_view::npos || trim(part.substr(0, at)).empty()) throw bad_part(part);
+  const std::size_t after = std::min(part.find_first_not_of("!<>=", at), part.size());
   for (const Sign& sign : kSigns) {
-    if (!part.substr(at).starts_with(sign.text)) continue;
-    const std::string_view value = trim(part.substr(at + sign.text.size()));
-    return {.column = std::string(trim(part.substr(0, at))),
-            .comparison = sign.comparison,
-            .value = std::string(value),
-            .number = as_number(value)};
+    if (part.substr(at, after - at) != sign.text) continue;
+    const std::string_view value = trim(part.substr(after));
+    Condition condition{.column = std::string(trim(part.substr(0, at))),
+                        .comparison = sign.comparison,
+                        .value = std::string(value),
+                        .number = as_number(value)};
+    check_value(part, condition);
+    return condition;
   }
   throw bad_part(part);
 }
@@ -75,9 +100,8 @@ bool holds(Comparison comparison, const T& a, const T& b) {
 }
 
 bool meets(std::string_view cell, const Condition& condition) {
-  const bool ordering = condition.comparison != Comparison::equal && condition.comparison != Comparison::not_equal;
-  if (cell.empty() && ordering) return false;
   const std::optional<double> number = as_number(cell);
+  if (!number && is_ordering(condition.comparison)) return false;
   if (number && condition.number) return holds(condition.comparison, *number, *condition.number);
   return holds(condition.comparison, cell, std::string_view(condition.value));
 }

@@ -15,7 +15,7 @@ namespace tessera {
 enum class Comparison : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
 
 /// `column` against `value`: as numbers where both are ("24" equals "24.0"), else as text. An empty cell is not given:
-/// it equals only an empty value and is neither less nor greater than anything.
+/// it equals only an empty value. Cells that are no numbers are neither less nor greater than anything.
 struct Condition {
   std::string column;
   Comparison comparison = Comparison::equal;

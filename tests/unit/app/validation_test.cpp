@@ -101,6 +101,52 @@ TEST_F(Validation, CollectsTheMistakesOfAllFiles) {
   }
 }
 
+TEST_F(Validation, ATimeIsPositiveAndPlausible) {
+  for (const char* time : {"0", "-1", "1e-320", "1e300"}) {
+    const std::string path =
+        file("k.csv", std::string("gpu,dtype,op,rows,h,latency_ms\nT4,fp32,add,24,8,") + time + "\n");
+    try {
+      validate({.files = {path}}, Fixed());
+      FAIL() << time;
+    } catch (const InputError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("k.csv:2: error: latency_ms: expected a time of 1e-12 s to 1000000000"));
+      EXPECT_THAT(error.what(), HasSubstr(time));
+    }
+  }
+}
+
+TEST_F(Validation, AFileWithoutRowsIsRefused) {
+  try {
+    validate({.files = {file("k.csv", "gpu,dtype,op,rows,h,latency_ms\n")}}, Fixed());
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("k.csv: error: no rows"));
+  }
+}
+
+TEST_F(Validation, ModelsThatDoNotFitAreListed) {
+  const std::string path = file("m.csv",
+                                "gpu,model,mode,batch,seq,dtype,latency_ms\n"
+                                "T4,gpt3_6.7b,inf,1,128,fp32,9\n"
+                                "H100-SXM-80GB,gpt2,train,1,128,fp8,9\n");
+  const ValidationReport report = validate({.files = {path}}, Fixed());
+  ASSERT_EQ(report.unsupported.size(), 2u);
+  EXPECT_EQ(report.unsupported[0].reason, "does not fit on T4");
+  EXPECT_EQ(report.unsupported[1].reason, "training in fp8 is not supported");
+}
+
+TEST_F(Validation, ABadDataSheetShowsAllItsMistakes) {
+  const std::string sheet = file("mine.yaml", "vendor: nvidia\nsms: -1\nmemory: 3 ms\n");
+  const std::string path = file("k.csv", "gpu,dtype,op,rows,h,latency_ms\n" + sheet + ",fp32,add,24,8,1\n");
+  try {
+    validate({.files = {path}}, Fixed());
+    FAIL();
+  } catch (const InputError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("mine.yaml:2:"));
+    EXPECT_THAT(error.what(), HasSubstr("mine.yaml:3:"));
+  }
+}
+
 TEST_F(Validation, RecognisesWhatItCannotPredictYet) {
   const std::string training = file("t.csv", "set,platform,n_gpus,tp,iter_time_s\nx,dgx-a100-40gb,8,1,0.5\n");
   const std::string collective =

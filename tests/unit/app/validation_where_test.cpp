@@ -50,13 +50,25 @@ TEST(Where, AllConditionsMustHold) {
 }
 
 TEST(Where, RefusesWhatIsNoComparison) {
-  for (const char* bad : {"split", "=3", "a=1,b", "a!1"}) {
+  for (const char* bad : {"split", "=3", "a=1,b", "a!1", "a>>1", "a=>1", "a==1", "a<>1"}) {
     try {
       parse_where(bad);
       FAIL() << bad;
     } catch (const InputError& error) {
       EXPECT_EQ(error.diagnostics().front().file, "--where");
       EXPECT_THAT(error.diagnostics().front().message, HasSubstr("is no comparison"));
+    }
+  }
+}
+
+TEST(Where, OrderNeedsANumber) {
+  for (const char* bad : {"a>abc", "a<", "a>=1e400", "a=1e400", "a<nan", "a>inf"}) {
+    try {
+      parse_where(bad);
+      FAIL() << bad;
+    } catch (const InputError& error) {
+      EXPECT_THAT(to_string(error.diagnostics().front()),
+                  HasSubstr("--where: error: '" + std::string(bad) + "': expected a number"));
     }
   }
 }
