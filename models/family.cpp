@@ -73,14 +73,19 @@ KernelCost finish(const KernelAnalysis& analysis, double net, double out_of_rang
   const double log_floor = std::log(analysis.floor.value());
   const double log_p50 = log_time(std::log(analysis.base.value()), net, log_floor);
   cost.time = with_bar(log_p50, log_floor, out_of_range, weights);
+  // Nothing computes faster than the data sheet's peak, however far a net has to extrapolate.
+  const FlopsPerSec peak = device.spec.peak_of(dtype);
+  const Seconds fastest = peak.value() > 0 ? analysis.executed / peak : Seconds();
+  cost.time = {max(cost.time.p10, fastest), max(cost.time.p50, fastest), max(cost.time.p90, fastest)};
   cost.blocks = analysis.blocks;
   cost.blocks_per_sm = analysis.blocks_per_sm;
   const std::int64_t at_once = std::int64_t{device.spec.sms} * analysis.blocks_per_sm;
   cost.waves = (analysis.blocks + at_once - 1) / at_once;
   cost.footprint = analysis.footprint;
   cost.hbm_bytes = analysis.hbm_bytes;
-  cost.energy = device.idle * cost.time.p50 + device.energy_per_byte * analysis.hbm_bytes +
-                device.energy_per_flop[static_cast<std::size_t>(dtype)] * analysis.executed;
+  const Joules energy = device.idle * cost.time.p50 + device.energy_per_byte * analysis.hbm_bytes +
+                        device.energy_per_flop[static_cast<std::size_t>(dtype)] * analysis.executed;
+  cost.energy = min(energy, device.spec.power_cap * cost.time.p50);
   cost.out_of_range = out_of_range;
   cost.provenance = weights.left_out.empty() || !analysis.corrected ? Provenance::closed_form
                     : out_of_range > 0                              ? Provenance::extrapolated

@@ -16,6 +16,9 @@ namespace tessera {
 
 namespace {
 
+// How far outside the fitted range, in its widths, a dtype counts that no measured row has.
+constexpr float kUnmeasuredDtype = 1;
+
 class TileModel final : public LatencyModel {
  public:
   /// A folder may hold some families alone (`calibrate --family`); the others cannot be priced then.
@@ -74,10 +77,16 @@ class TileModel final : public LatencyModel {
     }
     std::vector<float> net(members.size()), outside(members.size());
     weights.evaluate(raw, net, outside);
+    const auto measured = weights.measured_dtypes();
     for (std::size_t i = 0; i < members.size(); ++i) {
       const bool corrected = analyses[i].corrected;
-      costs[members[i]] = finish(analyses[i], corrected ? net[i] : 0, corrected ? outside[i] : 0, weights, device,
-                                 kernels[members[i]].dtype);
+      const Dtype dtype = kernels[members[i]].dtype;
+      // Nets carry a dtype's rate; where there are none, a dtype is no more than its bytes.
+      if (!weights.nets.empty() && !measured[static_cast<std::size_t>(dtype)]) {
+        outside[i] = std::max(outside[i], kUnmeasuredDtype);
+      }
+      costs[members[i]] =
+          finish(analyses[i], corrected ? net[i] : 0, corrected ? outside[i] : 0, weights, device, dtype);
     }
   }
 

@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/text.hpp"
 
 namespace tessera {
 
@@ -123,6 +124,19 @@ double FamilyWeights::constant(std::string_view name) const {
     if (key == name) return value;
   }
   throw RunError(fmt::format("weights of {}: no constant '{}'", family, name));
+}
+
+std::array<bool, kDtypeCount> FamilyWeights::measured_dtypes() const {
+  std::array<bool, kDtypeCount> measured{};
+  if (left_out.empty()) measured.fill(true);
+  const auto at = [&](Dtype dtype) -> bool& { return measured[static_cast<std::size_t>(dtype)]; };
+  for (const LeftOut& row : left_out) {
+    for (const std::string& word : split(row.op, ' ')) {  // "gemm bf16 (test)"
+      if (const auto dtype = parse_dtype(word)) at(*dtype) = true;
+    }
+  }
+  at(Dtype::fp16) = at(Dtype::bf16) = at(Dtype::fp16) || at(Dtype::bf16);
+  return measured;
 }
 
 void FamilyWeights::evaluate(std::span<const float> raw, std::span<float> net, std::span<float> out_of_range) const {

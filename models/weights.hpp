@@ -1,6 +1,7 @@
 // A family's fitted part as a readable JSON file, and its evaluation.
 #pragma once
 
+#include <array>
 #include <filesystem>
 #include <span>
 #include <string>
@@ -9,6 +10,7 @@
 #include <vector>
 
 #include "models/mlp.hpp"
+#include "sim/base/dtype.hpp"
 #include "sim/config/json.hpp"
 
 namespace tessera {
@@ -46,6 +48,9 @@ struct FamilyWeights {
 
   /// NaN-free constant by name; throws RunError when the file lacks it.
   [[nodiscard]] double constant(std::string_view name) const;
+  /// By dtype: whether the error table has rows of it. fp16 and bf16 run at one rate, so either stands for both; all
+  /// of them where there is no table.
+  [[nodiscard]] std::array<bool, kDtypeCount> measured_dtypes() const;
   /// `raw`: inputs of sample after sample. Mean net output per sample (0 without nets), and how far outside the fitted
   /// range the worst input is, in widths of that range (at least a deviation). Inputs are held at the edge of the
   /// range.

@@ -57,7 +57,7 @@ void Collectives::flow(Meeting& meeting) {
     }
     engine_.transfer(engine_gpu_[static_cast<std::size_t>(flow.from)], engine_gpu_[static_cast<std::size_t>(flow.to)],
                      size, [this, &meeting, &flow, size, start = engine_.now()] {
-                       recorder_.flow(flow, size, meeting.task, start, engine_.now());
+                       recorder_.flow(flow, size * payload_, meeting.task, start, engine_.now());
                        end(meeting);
                      });
   }

@@ -25,7 +25,7 @@ struct Span {
 struct LinkUse {
   std::string name;
   BytesPerSec bandwidth;
-  Bytes carried;
+  Bytes carried;  // payload
   Seconds busy;  // carried / bandwidth
 };
 

@@ -54,6 +54,33 @@ TEST(Gemm, EveryPriceIsPositiveAndItsBarInOrder) {
   }
 }
 
+TEST(Gemm, NeitherTheFastEndOfABarNorPowerIsBeyondTheDataSheet) {
+  const auto model = make_latency_model("tile");
+  for (const std::string& name : known_gpus()) {
+    const GpuSpec gpu = find_gpu(name);
+    for (Dtype dtype : kDtypes) {
+      if (gpu.peak_of(dtype).value() <= 0) continue;
+      const Kernel kernel = gemm(dtype, 8192, 8192, 8192);
+      const KernelCost cost = model->predict(std::vector{kernel}, gpu, kInModel).front();
+      EXPECT_LE((flops(kernel) / cost.time.p10).value(), gpu.peak_of(dtype).value() * (1 + 1e-9)) << name;
+      EXPECT_LE((cost.energy / cost.time.p50).value(), gpu.power_cap.value() * (1 + 1e-9)) << name;
+    }
+  }
+}
+
+TEST(Gemm, ADtypeThatNobodyMeasuredIsExtrapolated) {
+  const auto model = make_latency_model("tile");
+  const auto provenance = [&](Dtype dtype) {
+    return model->predict(std::vector{gemm(dtype, 4096, 4096, 4096)}, find_gpu("H100-SXM-80GB"), kInModel)
+        .front()
+        .provenance;
+  };
+  EXPECT_EQ(provenance(Dtype::bf16), Provenance::fitted);
+  EXPECT_EQ(provenance(Dtype::fp16), Provenance::fitted);  // the same rate
+  EXPECT_EQ(provenance(Dtype::int8), Provenance::extrapolated);
+  EXPECT_EQ(provenance(Dtype::tf32), Provenance::extrapolated);
+}
+
 TEST(Gemm, AnAnswerDoesNotDependOnTheOthersAsked) {
   const std::vector<Kernel> kernels = random_gemms(Dtype::bf16, 40, 2);
   const auto together = make_latency_model("tile")->predict(kernels, find_gpu("H200-SXM-141GB"), kInModel);
@@ -136,7 +163,7 @@ TEST(Gemm, OutsideTheFittedRangeTheBarWidens) {
   EXPECT_EQ(inside.out_of_range, 0);
   const KernelCost outside = price(gemm(Dtype::bf16, 4096, 4096, 4096, 512), "H100-SXM-80GB");  // no batches in the fit
   EXPECT_EQ(outside.provenance, Provenance::extrapolated);
-  EXPECT_GT(outside.time.p90 / outside.time.p10, inside.time.p90 / inside.time.p10);
+  EXPECT_GT(outside.time.p90 / outside.time.p50, inside.time.p90 / inside.time.p50);  // the fast end stops at peak
 }
 
 TEST(LatencyModels, AreListedAndMadeByName) {
