@@ -26,7 +26,7 @@ struct LinkUse {
   std::string name;
   BytesPerSec bandwidth;
   Bytes carried;  // payload
-  Seconds busy;  // carried / bandwidth
+  Seconds busy;   // carried / bandwidth
 };
 
 struct GpuUse {

@@ -102,7 +102,7 @@ TEST_F(Validation, CollectsTheMistakesOfAllFiles) {
 }
 
 TEST_F(Validation, ATimeIsPositiveAndPlausible) {
-  for (const char* time : {"0", "-1", "1e-320", "1e300"}) {
+  for (const char* time : {"0", "-1", "1e-300", "1e+300"}) {
     const std::string path =
         file("k.csv", std::string("gpu,dtype,op,rows,h,latency_ms\nT4,fp32,add,24,8,") + time + "\n");
     try {
