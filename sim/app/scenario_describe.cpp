@@ -181,6 +181,8 @@ void describe(Reader& r, WorkloadSection& s) {
   if (s.recompute != Recompute::none)
     r.error("recompute", fmt::format("not supported yet: {}; use none",
                                      enum_names(s.recompute)[static_cast<std::size_t>(s.recompute)]));
+  if (r.has("mode") && s.mode == Mode::training && element_size(s.dtype) < Bytes(2))
+    r.error("dtype", fmt::format("training in {} is not supported; use fp32, tf32, fp16, bf16", to_string(s.dtype)));
   if (r.has("mode")) check_batches(r, s);
 }
 

@@ -69,6 +69,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"unknown_model", "model: gpt2", "model: gtp2", 5, 14, "did you mean 'gpt2'?"},
         Case{"unknown_mode", "training", "trainng", 6, 13, "did you mean 'training'?"},
         Case{"unknown_dtype", "bf16", "bf61", 7, 14, "did you mean 'bf16'?"},
+        Case{"training_in_int8", "bf16", "int8", 7, 14, "training in int8 is not supported"},
         Case{"unknown_placement", "    parallel", "    placement: spraed\n    parallel", 12, 16,
              "unknown placement policy 'spraed'; did you mean 'spread'?"},
         Case{"unknown_latency_model", "name: s\n", "name: s\nlatency_model: tyle\n", 2, 16,

@@ -31,7 +31,7 @@ class Mistakes {
 
 class RowReader {
  public:
-  /// `defaults` fill columns that are missing or cells that are empty.
+  /// `defaults` fill columns that are missing or cells that are empty; all arguments outlive the reader.
   RowReader(const CsvTable& table, std::size_t row, const std::map<std::string, std::string>& defaults,
             Mistakes& mistakes)
       : table_(table), row_(row), defaults_(defaults), mistakes_(mistakes) {}

@@ -166,7 +166,8 @@ ReadModel read_model(const std::string& cells) {
       "gpu,platform,model,mode,batch,seq,parallelism,n_gpu,dtype,fused,timing,attention\n" + cells + "\n", "m.csv");
   Mistakes mistakes;
   Catalogue catalogue;
-  RowReader reader(table, 0, {}, mistakes);
+  const std::map<std::string, std::string> no_defaults;
+  RowReader reader(table, 0, no_defaults, mistakes);
   ReadModel result{read_model_row(reader, catalogue), {}};
   try {
     mistakes.check();
