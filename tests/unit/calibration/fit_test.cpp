@@ -94,7 +94,8 @@ TEST(Fit, AnUnknownFamilyIsAnErrorWithTheNearestName) {
     fit({.data = ".", .out = ".", .leave_out = {}, .families = {"gemm_simd"}, .error_table = false, .progress = {}});
     FAIL();
   } catch (const InputError& e) {
-    EXPECT_EQ(e.diagnostics().front().message, "unknown family 'gemm_simd'; did you mean 'gemm_simt'?; there are gemm_simt, gemm_matrix, vector, rows, "
+    EXPECT_EQ(e.diagnostics().front().message,
+              "unknown family 'gemm_simd'; did you mean 'gemm_simt'?; there are gemm_simt, gemm_matrix, vector, rows, "
               "memory, prefill, decode, conv, moe");
   }
 }
