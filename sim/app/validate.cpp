@@ -40,7 +40,7 @@ class Validate final : public Command {
     app.add_option("--leave-out", leave_out_, "refit without the rows of these GPUs first")->delimiter(',');
     app.add_option("--data", data_, "training data for --leave-out (default: the folder TESSERA_DATA names)");
     app.add_option("--weights", weights_, "folder of fitted weights, instead of the committed ones");
-    app.add_option("--latency-model", latency_model_, "roofline or tile");
+    app.add_option("--latency-model", latency_model_, "one of `tessera list latency-models`");
     app.add_option("--gpu", gpu_, "the GPU of rows that name none");
     app.add_option("--platform", platform_, "the platform of rows that name none");
     app.add_flag("--json", json_, "print the result as JSON");

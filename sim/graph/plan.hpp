@@ -30,7 +30,7 @@ struct Collective {
 
 enum class StreamKind : std::uint8_t { compute, communication };
 
-/// Tasks of one stream start in order; a task also waits for `after`.
+/// Tasks of one stream start in order, collectives of each dimension apart; a task also waits for `after`.
 struct Task {
   std::variant<KernelId, Collective> work;
   StreamKind stream = StreamKind::compute;
