@@ -27,6 +27,9 @@ struct KernelCost {
   Provenance provenance = Provenance::closed_form;
   /// Largest distance outside the fitted range, in widths of that range; 0: inside.
   double out_of_range = 0;
+  /// Of the variance of log(measured / predicted): what all kernels of this family share on one GPU. The rest is the
+  /// kernel's own, independent of other shapes. 1: wrong together.
+  double shared_ratio = 1;
 
   /// A block's time when its SM holds blocks_per_sm blocks of this kernel.
   [[nodiscard]] Seconds tile_latency() const { return time.p50 / static_cast<double>(waves); }
