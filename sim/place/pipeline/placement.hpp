@@ -17,17 +17,17 @@ namespace tessera {
 enum class DeviceOrder : std::uint8_t { replicas_adjacent, stages_adjacent };
 
 struct PipelineStage {
-  std::vector<int> layers;  // ascending
-  int width = 1;            // tensor parallelism asked of its layers
-  int replicas = 1;         // inside one replica of the pipeline: they take micro-batches in turn
-  int pool = 0;             // of PipelineProblem::pools
+  std::vector<int> layers{};  // ascending; none: it only passes micro-batches on
+  int width = 1;              // tensor parallelism asked of its layers
+  int replicas = 1;           // inside one replica of the pipeline: they take micro-batches in turn
+  int pool = 0;               // of PipelineProblem::pools
   bool recompute = false;
 };
 
 struct PipelinePlan {
-  std::vector<PipelineStage> stages;  // in pipeline order
-  int replicas = 1;                   // of the whole pipeline (data parallelism)
-  int chunks = 1;                     // stages per device in turn (interleaved 1F1B); 1: plain 1F1B
+  std::vector<PipelineStage> stages{};  // in pipeline order
+  int replicas = 1;                     // of the whole pipeline (data parallelism)
+  int chunks = 1;                       // stages per device in turn (interleaved 1F1B); 1: plain 1F1B
   DeviceOrder order = DeviceOrder::replicas_adjacent;
   Seconds time{};      // of one global batch
   bool exact = false;  // proven best of what was searched
