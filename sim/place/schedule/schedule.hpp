@@ -37,9 +37,9 @@ struct PlacedOperator {
 };
 
 struct Schedule {
-  std::vector<PlacedOperator> operators;  // indexed as the graph's
-  Seconds makespan;
-  ScheduleBound bound;
+  std::vector<PlacedOperator> operators{};  // indexed as the graph's
+  Seconds makespan{};
+  ScheduleBound bound{};
   bool limit_reached = false;  // the search was stopped before it could prove or improve
   std::int64_t nodes = 0;      // of the search
 

@@ -1,0 +1,63 @@
+#include "sim/place/schedule/instance.hpp"
+
+#include <algorithm>
+
+#include "sim/base/error.hpp"
+
+namespace tessera {
+
+namespace {
+
+bool takes(CoreClass core, CoreClass kind) {
+  return core == kind || core == CoreClass::fused;
+}
+
+}  // namespace
+
+Instance::Instance(const ScheduleProblem& problem) {
+  const OperatorOrder& graph = problem.order;
+  TESSERA_ASSERT(problem.latency.size() == graph.graph().core.size(), "one latency per operator");
+  TESSERA_ASSERT(problem.cores.tensor > 0 && problem.cores.vector > 0, "a chip has cores of both kinds");
+  const int count = graph.size();
+  cores = {std::min(problem.cores.tensor, std::max(count, 1)), std::min(problem.cores.vector, std::max(count, 1))};
+  pairs = std::min(cores.tensor, cores.vector);
+  for (int i = 0; i < count; ++i) {
+    const auto& [one, all] = problem.latency[static_cast<std::size_t>(graph.operator_of(i))];
+    tasks.push_back({.core = graph.core(i), .one_core = one, .all_cores = all, .may_one = true, .may_all = all < one});
+    before.emplace_back(graph.before(i).begin(), graph.before(i).end());
+    after.emplace_back(graph.after(i).begin(), graph.after(i).end());
+    width.push_back(std::min(graph.width(i), cores.tensor + cores.vector));
+    tensor_width.push_back(std::min(graph.tensor_width(i), cores.tensor));
+    vector_width.push_back(std::min(graph.vector_width(i), cores.vector));
+  }
+  order.resize(size() * size());
+  for (int i = 0; i < count; ++i) {
+    for (int j = 0; j < count; ++j) {
+      order[static_cast<std::size_t>(i) * size() + static_cast<std::size_t>(j)] = graph.precedes(i, j);
+    }
+  }
+}
+
+bool Instance::add_precedence(std::size_t i, std::size_t j) {
+  if (precedes(j, i)) return false;
+  if (precedes(i, j)) return true;
+  after[i].push_back(static_cast<int>(j));
+  before[j].push_back(static_cast<int>(i));
+  for (std::size_t a = 0; a < size(); ++a) {
+    if (a != i && !precedes(a, i)) continue;
+    for (std::size_t b = 0; b < size(); ++b) {
+      if (b == j || precedes(j, b)) order[a * size() + b] = 1;
+    }
+  }
+  return true;
+}
+
+bool Instance::disjunctive(std::size_t i, std::size_t j) const {
+  const Task &a = tasks[i], &b = tasks[j];
+  if (!a.may_one || !b.may_one) return true;
+  const auto share = [&](CoreClass kind) { return takes(a.core, kind) && takes(b.core, kind); };
+  return (cores.tensor == 1 && share(CoreClass::tensor)) || (cores.vector == 1 && share(CoreClass::vector)) ||
+         (pairs == 1 && a.core == CoreClass::fused && b.core == CoreClass::fused);
+}
+
+}  // namespace tessera

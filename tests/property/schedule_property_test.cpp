@@ -1,0 +1,66 @@
+// Properties of operator schedules that hold for any problem.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/place/schedule/schedule.hpp"
+#include "tests/property/random_schedule.hpp"
+
+namespace tessera {
+namespace {
+
+using testing::IsEmpty;
+
+TEST(ScheduleProperty, SmallProblemsHaveTheOptimumOfTryingEverything) {
+  Rng rng(1);
+  int searched = 0;
+  for (int trial = 0; trial < 3000; ++trial) {
+    SCOPED_TRACE(trial);
+    const RandomProblem random = random_problem(rng, 2 + static_cast<int>(rng.below(4)), 3);
+    const ScheduleProblem problem = random.problem();
+    const Seconds optimum = brute_force(problem);
+    const Schedule schedule = optimal_schedule(problem);
+    ASSERT_THAT(schedule_violations(problem, schedule), IsEmpty());
+    ASSERT_EQ(schedule.makespan, optimum);
+    ASSERT_TRUE(schedule.optimal());
+    ASSERT_LE(schedule_bound(problem).makespan.value(), optimum.value() * (1.0 + 1e-12));
+    const Schedule list = list_schedule(problem);
+    ASSERT_THAT(schedule_violations(problem, list), IsEmpty());
+    ASSERT_GE(list.makespan, optimum);
+    ASSERT_LE(list.bound.makespan.value(), optimum.value() * (1.0 + 1e-12));
+    searched += schedule.bound.rule == BoundRule::search ? 1 : 0;
+  }
+  EXPECT_GT(searched, 30);  // the trials reach the search, not only the bounds
+}
+
+TEST(ScheduleProperty, LargerProblemsAreValidAndBoundedWithinTheirLimit) {
+  Rng rng(2);
+  for (int trial = 0; trial < 150; ++trial) {
+    SCOPED_TRACE(trial);
+    const RandomProblem random = random_problem(rng, 10 + static_cast<int>(rng.below(30)), trial % 3 == 0 ? 4096 : 4);
+    const ScheduleProblem problem = random.problem();
+    const Schedule schedule = optimal_schedule(problem, {.nodes = 2000});
+    ASSERT_THAT(schedule_violations(problem, schedule), IsEmpty());
+    ASSERT_LE(schedule.bound.makespan, schedule.makespan);
+    ASSERT_LE(schedule.makespan, list_schedule(problem).makespan);
+    ASSERT_NE(schedule.optimal(), schedule.gap() > 0.0);
+    ASSERT_TRUE(schedule.optimal() || schedule.limit_reached);
+  }
+}
+
+TEST(ScheduleProperty, MoreCoresNeverLengthenTheOptimum) {
+  Rng rng(3);
+  for (int trial = 0; trial < 200; ++trial) {
+    SCOPED_TRACE(trial);
+    const RandomProblem random = random_problem(rng, 8, 2);
+    ScheduleProblem problem = random.problem();
+    const Schedule fewer = optimal_schedule(problem);
+    ++problem.cores.tensor;
+    ++problem.cores.vector;
+    const Schedule more = optimal_schedule(problem);
+    ASSERT_TRUE(fewer.optimal() && more.optimal());
+    ASSERT_LE(more.makespan, fewer.makespan);
+  }
+}
+
+}  // namespace
+}  // namespace tessera
