@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <bitset>
+#include <limits>
 #include <unordered_map>
 
 #include "sim/place/schedule/instance.hpp"
@@ -147,7 +148,7 @@ class Search {
       if (task(i).may_all) add_all(i, found);
       if (task(i).may_one) add_one(i, found);
     }
-    Seconds first_end = found.front().end;
+    Seconds first_end(std::numeric_limits<double>::infinity());
     for (const Move& move : found) first_end = min(first_end, move.end);
     std::erase_if(found, [&](const Move& m) { return m.start >= first_end && m.end > first_end; });
     std::stable_sort(found.begin(), found.end(), [&](const Move& a, const Move& b) {
