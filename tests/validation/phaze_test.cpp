@@ -1,5 +1,6 @@
 // Phaze's compatible mode against what the original computed: TESSERA_DATA names the folder of measurements.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 
@@ -7,8 +8,11 @@
 
 #include "sim/config/csv.hpp"
 #include "sim/config/json.hpp"
+#include "sim/place/chip/gemm_cycles.hpp"
+#include "sim/place/chip/layer_estimator.hpp"
 #include "sim/place/chip/space.hpp"
 #include "sim/place/chip/systolic.hpp"
+#include "sim/place/chip/traced_model.hpp"
 
 namespace tessera {
 namespace {
@@ -59,6 +63,73 @@ TEST_F(Phaze, AreaTableIsTheModels) {
                               5 * (lane * side + sram(std::max(1024, 16 * side))) + buffer.number();
       EXPECT_NEAR(area(chip).value() * 1e6 / expected, 1, 1e-15);
     }
+}
+
+TEST_F(Phaze, ProductsTakeTheRecordedCycles) {
+  const CsvTable table = CsvTable::read(folder_ / "tc_oracle.csv");
+  int rows = 0, close = 0, exact = 0;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto at = [&](const char* name) { return table.integer(row, table.need(name)).value(); };
+    SystolicChip chip{.tensor_cores = static_cast<int>(at("num")),
+                      .width = static_cast<int>(at("width")),
+                      .depth = static_cast<int>(at("depth")),
+                      .buffer = Bytes(static_cast<double>(at("glb_bytes")))};
+    if (chip.width == 256 && chip.depth == 256 && chip.buffer == Bytes(2 * 1048576.0)) continue;  // degenerate mappings
+    const GemmWork work{.n = at("N"), .c = at("C"), .k = at("K"), .weight = true};
+    const double cycles = gemm_cost(chip, work, chip.tensor_cores, ChipRules::phaze()).cycles;
+    const double error = cycles / table.number(row, table.need("cycles")).value() - 1;
+    ++rows;
+    close += std::abs(error) <= 0.1 ? 1 : 0;
+    exact += std::abs(error) <= 1e-9 ? 1 : 0;
+    EXPECT_LE(std::abs(error), 0.21) << describe(chip) << " N " << work.n << " C " << work.c << " K " << work.k;
+  }
+  EXPECT_EQ(rows, 704);
+  EXPECT_GE(close, 0.95 * rows);  // the issue asks for 75 %
+  EXPECT_GE(exact, 0.95 * rows);
+}
+
+SystolicChip chip_of(const Json& arch) {
+  const auto at = [&](const char* name) { return static_cast<int>(arch.at(name).integer()); };
+  return {.tensor_cores = at("num_tc"),
+          .vector_cores = at("num_vc"),
+          .width = at("width"),
+          .depth = at("depth"),
+          .lanes = at("width_vc"),
+          .buffer = Bytes(arch.at("GLB_Buffer").number())};
+}
+
+/// Relative difference; the recorded mapper is off our tiles on one 128 x 128 core with 128 MiB and on a product of 64
+/// rows.
+double latency_error(const OperatorLatency& ours, const Json& recorded) {
+  const double one = recorded.items()[0].number(), all = recorded.items()[1].number();
+  return std::max(std::abs(ours.one_core.value() / one - 1), std::abs(ours.all_cores.value() / all - 1));
+}
+
+TEST_F(Phaze, OperatorsTakeTheRecordedTimes) {
+  for (const int micro_batch : {1, 2, 4, 8}) {
+    const std::string mbs = std::to_string(micro_batch);
+    const auto graphs = folder_ / "llama2" / ("graph_mbs" + mbs + ".json");
+    const Json chips = read_json(folder_ / "llama2" / ("latency_mbs" + mbs + ".json"));
+    for (const char* layer : {"-1", "0"}) {
+      const LayerEstimator estimator(read_traced_layer(graphs, layer), 1, BytesPerSec(4294967296.0),
+                                     ChipRules::phaze_fork());
+      for (const Json& recorded : chips.items()) {
+        const SystolicChip chip = chip_of(recorded.at("arch"));
+        const bool odd = chip.width == 128 && chip.buffer >= Bytes(128 * 1048576.0);
+        const PassCost forward = estimator.cost(chip, Direction::forward);
+        const PassCost backward = estimator.cost(chip, Direction::backward);
+        for (std::size_t i = 0; i < estimator.layer().operators.size(); ++i) {
+          const LayerOperator& op = estimator.layer().operators[i];
+          if (op.core == CoreClass::none) continue;
+          const Json& times = recorded.at("latency_seconds").at(layer).at(op.name);
+          const bool skinny = op.gemm.n == 64;
+          const double bound = skinny ? 0.1 : odd ? 0.13 : 1e-9;
+          EXPECT_LE(latency_error(forward.latency[i], times.at("fwd")), bound) << describe(chip) << " " << op.name;
+          EXPECT_LE(latency_error(backward.latency[i], times.at("bwd")), bound) << describe(chip) << " " << op.name;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace
