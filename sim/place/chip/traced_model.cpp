@@ -10,6 +10,7 @@
 #include "sim/base/error.hpp"
 #include "sim/config/json.hpp"
 #include "sim/place/chip/kept_elements.hpp"
+#include "sim/place/chip/systolic.hpp"
 
 namespace tessera {
 namespace {
