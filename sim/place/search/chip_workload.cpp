@@ -1,0 +1,185 @@
+#include "sim/place/search/chip_workload.hpp"
+
+#include <algorithm>
+#include <variant>
+
+#include "sim/base/error.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr double kIdleWattsPerSquareMm = 90.0 / 600.0;
+constexpr double kRounding = 1e-9;  // a bound stays one when sums are added in another order
+
+struct PassTime {
+  Seconds time;
+  double gap = 0;
+};
+
+/// List schedules first; what they leave open goes to the search with a limit that keeps one chip within milliseconds.
+PassTime schedule_pass(const LayerEstimator& layer, Direction direction, const PassCost& cost, Cores cores,
+                       Seconds memory_time, bool bounds_only) {
+  const ScheduleProblem problem{layer.order(direction), cost.latency, cores};
+  if (bounds_only) return {max(schedule_bound(problem).makespan, memory_time)};
+  const Schedule found = optimal_schedule(problem, {.nodes = 20'000});
+  return {max(found.makespan, memory_time), found.makespan > memory_time ? found.gap() : 0};
+}
+
+}  // namespace
+
+struct ChipWorkload::Costs {
+  std::vector<std::vector<LayerTimes>> times;
+  std::vector<std::vector<Joules>> forward, backward;  // dynamic energy of a device
+};
+
+Judgement Judgement::phaze() {
+  return {.chip = ChipRules::phaze(), .original_placement = true};
+}
+
+Judgement Judgement::phaze_fork() {
+  return {.chip = ChipRules::phaze_fork(), .original_placement = true};
+}
+
+Watts idle_power(const SystolicChip& chip) {
+  return Watts(kIdleWattsPerSquareMm * area(chip).value());
+}
+
+ChipWorkload::ChipWorkload(const ChipModel& model, TrainingSystem system, const Judgement& judgement)
+    : name_(model.name), micro_batch_(model.micro_batch), system_(std::move(system)), judgement_(judgement) {
+  const PipelineProblem measure{.widths = {}, .pools = {}, .network = system_.network};
+  for (const WidthLayers& layers : model.widths) {
+    const BytesPerSec network = measure.level_of(layers.width).bandwidth;
+    Width& width = widths_.emplace_back(Width{layers.width, {}, layers.order, layers.boundary});
+    for (const LayerGraph& graph : layers.distinct)
+      width.distinct.emplace_back(graph, layers.width, network, judgement_.chip);
+  }
+}
+
+ChipWorkload::Costs ChipWorkload::costs(const SystolicChip& chip, bool bounds_only) const {
+  Costs result;
+  const Cores cores{chip.tensor_cores, chip.vector_cores};
+  for (const Width& width : widths_) {
+    auto& times = result.times.emplace_back();
+    auto& forward = result.forward.emplace_back();
+    auto& backward = result.backward.emplace_back();
+    for (const LayerEstimator& layer : width.distinct) {
+      const auto pass = [&](Direction direction, std::vector<Joules>& energy) {
+        const PassCost cost = layer.cost(chip, direction);
+        energy.push_back(cost.dynamic_energy);
+        const bool free = judgement_.chip.free_product_memory;
+        const Seconds memory_time = free ? Seconds() : cost.hbm / hbm_bandwidth(chip);
+        return schedule_pass(layer, direction, cost, cores, memory_time, bounds_only);
+      };
+      const PassTime f = pass(Direction::forward, forward), b = pass(Direction::backward, backward);
+      times.push_back({f.time, b.time, std::max(f.gap, b.gap)});
+    }
+  }
+  return result;
+}
+
+PipelineProblem ChipWorkload::problem(const std::vector<std::vector<LayerTimes>>& times) const {
+  PipelineProblem problem{.widths = {}, .pools = {}, .network = system_.network};
+  for (std::size_t w = 0; w < widths_.size(); ++w) {
+    const Width& width = widths_[w];
+    WidthProfile& profile = problem.widths.emplace_back(WidthProfile{.width = width.width, .layers = {}, .edges = {}});
+    for (const int index : width.order) {
+      const auto i = static_cast<std::size_t>(index);
+      const LayerGraph& graph = width.distinct[i].layer();
+      const std::int64_t kept = judgement_.chip.traced_activations ? graph.traced_elements : graph.kept_elements;
+      profile.layers.push_back({.forward = times[w][i].forward,
+                                .backward = times[w][i].backward,
+                                .parameters = static_cast<double>(graph.parameter_elements) * kSystolicWord,
+                                .activations = static_cast<double>(kept) * kSystolicWord,
+                                .tensor_parallel = width.width > 1});
+      const int layer = static_cast<int>(profile.layers.size()) - 1;
+      if (layer > 0) profile.edges.push_back({layer - 1, layer, width.boundary});
+    }
+  }
+  problem.pools = {{.name = "chip", .devices = system_.devices, .memory = system_.memory}};
+  problem.micro_batches = system_.batch / micro_batch_;
+  problem.optimizer = judgement_.original_placement ? PipelineOptimizer::sgd : system_.optimizer;
+  problem.zero_stage = system_.zero_stage;
+  problem.recomputation = system_.recomputation;
+  return problem;
+}
+
+double ChipWorkload::samples_per_second(Seconds step) const {
+  return static_cast<double>(system_.batch) / step.value();
+}
+
+double ChipWorkload::ideal_samples_per_second(const SystolicChip& chip) const {
+  const Costs bounds = costs(chip, true);
+  // Every layer of every micro-batch takes `width` devices for its time, at the width where that is least.
+  Seconds device_time;
+  for (std::size_t layer = 0; layer < widths_.front().order.size(); ++layer) {
+    Seconds least(1e300);
+    for (std::size_t w = 0; w < widths_.size(); ++w) {
+      const LayerTimes& t = bounds.times[w][static_cast<std::size_t>(widths_[w].order[layer])];
+      least = min(least, widths_[w].width * (t.forward + t.backward));
+    }
+    device_time += least;
+  }
+  const double micro_batches = static_cast<double>(system_.batch / micro_batch_);
+  return samples_per_second(micro_batches * device_time / system_.devices) * (1 + kRounding);
+}
+
+PlanOutcome ChipWorkload::place(const PipelineProblem& problem) const {
+  return solve_phaze(problem);
+}
+
+double ChipWorkload::bound_samples_per_second(const SystolicChip& chip) const {
+  TESSERA_ASSERT(judgement_.original_placement, "only the exact placement gives a bound");
+  const PlanOutcome outcome = place(problem(costs(chip, true).times));
+  const auto* plan = std::get_if<PipelinePlan>(&outcome);
+  return plan == nullptr ? 0 : samples_per_second(plan->time) * (1 + kRounding);
+}
+
+ChipResult ChipWorkload::evaluate(const SystolicChip& chip) const {
+  Costs found = costs(chip, false);
+  PlanOutcome outcome = place(problem(found.times));
+  return finish(chip, std::move(found), std::move(outcome));
+}
+
+ChipResult ChipWorkload::evaluate_expert(const SystolicChip& chip, const ExpertPlan& expert, bool shifted) const {
+  Costs found = costs(chip, false);
+  const PlacementRules rules = judgement_.original_placement ? PlacementRules::phaze() : judgement_.planner.rules;
+  PlanOutcome outcome = expert_plan(problem(found.times), expert, shifted, rules);
+  return finish(chip, std::move(found), std::move(outcome));
+}
+
+std::size_t ChipWorkload::width_index(int width) const {
+  const auto found = std::ranges::find(widths_, width, &Width::width);
+  TESSERA_ASSERT(found != widths_.end(), "a plan uses the problem's widths");
+  return static_cast<std::size_t>(found - widths_.begin());
+}
+
+ChipResult ChipWorkload::finish(const SystolicChip& chip, Costs costs, PlanOutcome outcome) const {
+  ChipResult result{.layers = std::move(costs.times)};
+  if (const auto* none = std::get_if<NoPlan>(&outcome)) {
+    result.why = none->why;
+    result.short_of = none->short_of;
+    return result;
+  }
+  result.feasible = true;
+  result.plan = std::get<PipelinePlan>(std::move(outcome));
+  result.step = result.plan.time;
+  result.samples_per_second = samples_per_second(result.step);
+  Joules dynamic;
+  int devices = 0;
+  for (const PipelineStage& stage : result.plan.stages) {
+    const std::size_t w = width_index(stage.width);
+    devices += stage.width * stage.replicas;
+    for (const int layer : stage.layers) {
+      const auto i = static_cast<std::size_t>(widths_[w].order[static_cast<std::size_t>(layer)]);
+      dynamic += stage.width * ((stage.recompute ? 2.0 : 1.0) * costs.forward[w][i] + costs.backward[w][i]);
+      result.gap = std::max(result.gap, result.layers[w][i].gap);
+    }
+  }
+  devices *= result.plan.replicas;
+  result.energy = static_cast<double>(system_.batch / micro_batch_) * dynamic +
+                  static_cast<double>(devices) * idle_power(chip) * result.step;
+  result.power = result.energy / result.step / devices;
+  return result;
+}
+
+}  // namespace tessera

@@ -1,0 +1,104 @@
+// One model trained on many devices of one kind of chip: what a chip gives, and what it could give at best.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/place/chip/chip_rules.hpp"
+#include "sim/place/chip/layer_estimator.hpp"
+#include "sim/place/chip/layer_graph.hpp"
+#include "sim/place/chip/systolic.hpp"
+#include "sim/place/pipeline/placement.hpp"
+#include "sim/place/pipeline/problem.hpp"
+#include "sim/place/schedule/schedule.hpp"
+
+namespace tessera {
+
+/// The system around the chip.
+struct TrainingSystem {
+  int devices = 1024;
+  Bytes memory;                       // HBM of one device
+  std::vector<NetworkLevel> network;  // innermost first
+  std::int64_t batch = 4096;          // samples of one optimizer step
+  bool recomputation = true;          // plans may recompute
+  PipelineOptimizer optimizer = PipelineOptimizer::adam;
+  int zero_stage = 0;
+};
+
+/// How chips are judged.
+struct Judgement {
+  ChipRules chip{};
+  PlannerOptions planner{};         // of the corrected placement
+  bool original_placement = false;  // the original's dynamic programme under its own rules
+
+  static Judgement phaze();       // as released
+  static Judgement phaze_fork();  // one unit of time; what the public log ran
+};
+
+struct LayerTimes {
+  Seconds forward, backward;
+  double gap = 0;  // of the operator schedules: (found - proven) / found, the larger of both
+};
+
+/// What one chip gives.
+struct ChipResult {
+  bool feasible = false;
+  std::string why{};  // not feasible
+  Bytes short_of{};   // not for memory: 0
+  Seconds step{};     // of one batch
+  double samples_per_second = 0;
+  PipelinePlan plan{};
+  std::vector<std::vector<LayerTimes>> layers{};  // by width, by distinct layer
+  double gap = 0;                                 // largest of the layers in use
+  Joules energy{};                                // of one batch on all devices in use
+  Watts power{};                                  // of one device in use, mean over a step
+};
+
+/// Prepared once; const and safe from several threads.
+class ChipWorkload {
+ public:
+  ChipWorkload(const ChipModel& model, TrainingSystem system, const Judgement& judgement);
+
+  [[nodiscard]] const std::string& name() const { return name_; }
+  [[nodiscard]] const TrainingSystem& system() const { return system_; }
+
+  /// Perfect pipelines on all devices with every layer at its proven bound: microseconds to milliseconds of work.
+  [[nodiscard]] double ideal_samples_per_second(const SystolicChip& chip) const;
+  /// The placement of the layers' bounds; as dear as a placement. Only for the original placement, which is monotone.
+  [[nodiscard]] double bound_samples_per_second(const SystolicChip& chip) const;
+  /// Operator schedules and placement.
+  [[nodiscard]] ChipResult evaluate(const SystolicChip& chip) const;
+  /// The same operator schedules under an expert's plan.
+  [[nodiscard]] ChipResult evaluate_expert(const SystolicChip& chip, const ExpertPlan& expert, bool shifted) const;
+
+  /// The placement problem of layers with these times.
+  [[nodiscard]] PipelineProblem problem(const std::vector<std::vector<LayerTimes>>& times) const;
+
+ private:
+  struct Width {
+    int width = 1;
+    std::vector<LayerEstimator> distinct;
+    std::vector<int> order;
+    Bytes boundary;
+  };
+  struct Costs;
+
+  [[nodiscard]] Costs costs(const SystolicChip& chip, bool bounds_only) const;
+  [[nodiscard]] double samples_per_second(Seconds step) const;
+  [[nodiscard]] ChipResult finish(const SystolicChip& chip, Costs costs, PlanOutcome outcome) const;
+  [[nodiscard]] PlanOutcome place(const PipelineProblem& problem) const;
+  [[nodiscard]] std::size_t width_index(int width) const;
+
+  std::string name_;
+  std::int64_t micro_batch_;
+  TrainingSystem system_;
+  Judgement judgement_;
+  std::vector<Width> widths_;
+};
+
+/// Power that a chip draws whatever it does, over its area: TPUv4's idle 90 W over 600 mm^2 (Jouppi et al., ISCA 2023).
+Watts idle_power(const SystolicChip& chip);
+
+}  // namespace tessera
