@@ -150,6 +150,43 @@ TEST_F(PhazePlacement, TheShiftedNumberingIsWhatMakesTheExpertPlanSlow) {
   }
 }
 
+constexpr PlannerOptions kUniform{.rules = PlacementRules::phaze(),
+                                  .stage_widths = false,
+                                  .stage_replicas = false,
+                                  .stage_recompute = false,
+                                  .interleaving = false,
+                                  .device_orders = false};
+
+TEST_F(PhazePlacement, ThePlannerHeldToTheOriginalsFreedomsFindsTheSame) {
+  for (const Case& c : cases()) {
+    const PlanOutcome outcome = plan_pipeline(c.input.problem, kUniform);
+    ASSERT_EQ(std::holds_alternative<PipelinePlan>(outcome), c.time < kNone) << c.name;
+    if (c.time > kNone) continue;
+    EXPECT_LE(relative(std::get<PipelinePlan>(outcome).time.value(), c.time), kSame) << c.name;
+  }
+}
+
+TEST_F(PhazePlacement, EveryFreedomTogetherIsNeverWorse) {
+  double logs = 0;
+  int plans = 0;
+  for (const Case& c : cases()) {
+    if (c.time > kNone) continue;
+    const auto start = std::chrono::steady_clock::now();
+    const PlanOutcome outcome = plan_pipeline(c.input.problem, {.rules = PlacementRules::phaze()});
+    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    const auto* plan = std::get_if<PipelinePlan>(&outcome);
+    ASSERT_NE(plan, nullptr) << c.name;
+    EXPECT_LE(plan->time.value(), c.time * (1 + kSame)) << c.name;
+    EXPECT_LE(relative(time_of(c.input.problem, *plan, PlacementRules::phaze()), plan->time.value()), kSame) << c.name;
+    std::printf("%-28s %8.4f of the original's time, %6.3f s, %zu stages, %d replicas, %d chunks%s\n", c.name.c_str(),
+                plan->time.value() / c.time, seconds, plan->stages.size(), plan->replicas, plan->chunks,
+                plan->exact ? "" : ", labels capped");
+    logs += std::log(c.time / plan->time.value());
+    ++plans;
+  }
+  std::printf("geometric mean of %d cases: %.4f times as fast\n", plans, std::exp(logs / plans));
+}
+
 // The bar is 100; a machine that is busy with something else may halve what an idle one does.
 TEST_F(PhazePlacement, IsFarFasterThanTheOriginal) {
   double logs = 0;

@@ -43,7 +43,7 @@ Segment make_segment(const WidthProfile& profile, const LayerEdges& edges, std::
 struct Seating {
   int devices = 1;                 // of one replica of the stage
   std::int64_t sync_replicas = 1;  // of its weights in the whole job
-  NetworkLevel transfers, sums;
+  NetworkLevel transfers{}, sums{};
   double speed_ratio = 1;
 };
 /// Time that a stage is busy with one micro-batch. Recomputation runs beside the transfer of the incoming gradient.
