@@ -56,7 +56,8 @@ inline PipelineProblem random_placement(Rng& rng, const RandomPlacement& how = {
   Bytes total;
   for (const LayerCost& layer : base) total += 2.0 * layer.parameters + layer.activations;
   for (const int width : how.widths) {
-    if (problem.widths.size() + 1 < how.widths.size() && rng.below(2) == 0) continue;
+    const bool needed = width == how.widths.back() && problem.widths.empty();
+    if (!needed && rng.below(3) == 0) continue;
     WidthProfile profile{width, base, edges};
     for (LayerCost& layer : profile.layers) {
       layer.tensor_parallel = layer.tensor_parallel && width > 1;
