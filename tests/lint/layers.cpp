@@ -35,6 +35,8 @@ constexpr std::array kLibraries{
     Library{"Eigen/", "models/ calibration/"},
     Library{"benchmark/", "calibration/"},
     Library{"cuda", "calibration/"},
+    Library{"coin/", "sim/place/"},
+    Library{"glpk.h", "sim/place/"},
     Library{"simgrid/", "sim/des/"},
     Library{"xbt", "sim/des/"},
     Library{"CLI/", "sim/app/"},

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/place/schedule/schedule.hpp"
+#include "sim/place/schedule/ilp.hpp"
 #include "tests/property/random_schedule.hpp"
 
 namespace tessera {
@@ -61,6 +61,38 @@ TEST(ScheduleProperty, MoreCoresNeverLengthenTheOptimum) {
     ASSERT_LE(more.makespan, fewer.makespan);
   }
 }
+
+class IlpProperty : public testing::TestWithParam<IlpSolver> {
+ protected:
+  void SetUp() override {
+    const std::string_view name = enum_names(IlpSolver())[static_cast<std::size_t>(GetParam())];
+    for (const LinearSolver& solver : linear_solvers()) {
+      if (solver.name == name) return;
+    }
+    GTEST_SKIP() << name << " is not built in";
+  }
+};
+
+TEST_P(IlpProperty, SmallProblemsHaveTheOptimumOfTryingEverything) {
+  Rng rng(4);
+  int proven = 0;
+  for (int trial = 0; trial < 60; ++trial) {
+    SCOPED_TRACE(trial);
+    const RandomProblem random = random_problem(rng, 3 + static_cast<int>(rng.below(4)), 2);
+    const ScheduleProblem problem = random.problem();
+    const IlpSchedule ilp = ilp_schedule(problem, {.solver = GetParam(), .limit = Seconds(10.0)});
+    ASSERT_EQ(ilp.note, "");
+    ASSERT_THAT(schedule_violations(problem, ilp.schedule), IsEmpty());
+    ASSERT_EQ(ilp.schedule.makespan, brute_force(problem));
+    ASSERT_EQ(ilp.schedule.makespan, optimal_schedule(problem).makespan);
+    ASSERT_TRUE(ilp.schedule.optimal());
+    proven += ilp.schedule.bound.rule == BoundRule::integer_programme ? 1 : 0;
+  }
+  EXPECT_GT(proven, 20);
+}
+
+INSTANTIATE_TEST_SUITE_P(Solvers, IlpProperty, testing::Values(IlpSolver::cbc, IlpSolver::glpk),
+                         [](const auto& solver) { return solver.param == IlpSolver::cbc ? "cbc" : "glpk"; });
 
 }  // namespace
 }  // namespace tessera

@@ -83,6 +83,9 @@ struct Placement {
   Seconds makespan;
 };
 
+/// Renumbered as the graph; operators without cores start and end when what they wait for has ended.
+Schedule schedule_of(const ScheduleProblem& problem, const Placement& placement, const ScheduleBound& bound);
+
 /// The best list schedule found over choices; stops at one that meets `bound`.
 Placement best_list_schedule(const Instance& instance, Seconds bound);
 

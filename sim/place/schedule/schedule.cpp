@@ -25,8 +25,17 @@ ScheduleBound with_rule(const Instance& instance, const Windows& windows) {
   return {.makespan = bound, .rule = chain ? BoundRule::critical_path : BoundRule::energy};
 }
 
-/// Operators without cores start and end when what they wait for has ended.
-Schedule to_schedule(const ScheduleProblem& problem, const Placement& placement, const ScheduleBound& bound) {
+/// Sharpens the bound with what a better schedule would have to do; true: there is none.
+bool sharpen(Instance& instance, Windows& windows, const Placement& incumbent, ScheduleBound& bound) {
+  const bool better_possible = restrict_to_better(instance, incumbent.makespan, windows);
+  const Seconds sharper = better_possible ? windows.bound.makespan : incumbent.makespan;
+  if (sharper > bound.makespan * (1.0 + kRounding)) bound = {.makespan = sharper, .rule = BoundRule::forcing};
+  return !better_possible;
+}
+
+}  // namespace
+
+Schedule schedule_of(const ScheduleProblem& problem, const Placement& placement, const ScheduleBound& bound) {
   const OperatorGraph& graph = problem.order.graph();
   Schedule schedule{.operators = std::vector<PlacedOperator>(graph.core.size()),
                     .makespan = placement.makespan,
@@ -45,16 +54,6 @@ Schedule to_schedule(const ScheduleProblem& problem, const Placement& placement,
   }
   return schedule;
 }
-
-/// Sharpens the bound with what a better schedule would have to do; true: there is none.
-bool sharpen(Instance& instance, Windows& windows, const Placement& incumbent, ScheduleBound& bound) {
-  const bool better_possible = restrict_to_better(instance, incumbent.makespan, windows);
-  const Seconds sharper = better_possible ? windows.bound.makespan : incumbent.makespan;
-  if (sharper > bound.makespan * (1.0 + kRounding)) bound = {.makespan = sharper, .rule = BoundRule::forcing};
-  return !better_possible;
-}
-
-}  // namespace
 
 double Schedule::gap() const {
   if (bound.makespan >= makespan * (1.0 - kRounding)) return 0.0;
@@ -75,10 +74,10 @@ Schedule optimal_schedule(const ScheduleProblem& problem, const ScheduleLimits& 
   Windows windows = windows_of(instance);
   ScheduleBound bound = with_rule(instance, windows);
   Placement best = best_list_schedule(instance, bound.makespan);
-  if (sharpen(instance, windows, best, bound) || limits.nodes == 0) return to_schedule(problem, best, bound);
+  if (sharpen(instance, windows, best, bound) || limits.nodes == 0) return schedule_of(problem, best, bound);
   const SearchResult search = search_better(instance, windows, limits, best);
   if (search.complete) bound = {.makespan = best.makespan, .rule = BoundRule::search};
-  Schedule schedule = to_schedule(problem, best, bound);
+  Schedule schedule = schedule_of(problem, best, bound);
   schedule.limit_reached = !search.complete;
   schedule.nodes = search.nodes;
   return schedule;

@@ -20,9 +20,10 @@ namespace tessera {
 /// energy: work that starts after a head and ends before a tail, spread over the cores that the order lets it use.
 /// forcing: as energy, after fixing the choices that any better schedule would have to make.
 /// search: every schedule that could be better was enumerated or excluded by a bound.
-enum class BoundRule : std::uint8_t { critical_path, energy, forcing, search };
-constexpr std::array<std::string_view, 4> enum_names(BoundRule) {
-  return {"critical path", "energy", "forcing", "search"};
+/// integer_programme: what a solver proved, within its tolerance of 1e-6.
+enum class BoundRule : std::uint8_t { critical_path, energy, forcing, search, integer_programme };
+constexpr std::array<std::string_view, 5> enum_names(BoundRule) {
+  return {"critical path", "energy", "forcing", "search", "integer programme"};
 }
 
 struct ScheduleBound {
