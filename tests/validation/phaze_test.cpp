@@ -91,8 +91,8 @@ TEST_F(Phaze, ProductsTakeTheRecordedCycles) {
     EXPECT_LE(std::abs(error), 0.21) << describe(chip) << " N " << work.n << " C " << work.c << " K " << work.k;
   }
   EXPECT_EQ(rows, 704);
-  EXPECT_GE(close, 0.95 * rows);  // the issue asks for 75 %
-  EXPECT_GE(exact, 0.95 * rows);
+  EXPECT_GE(close, 0.97 * rows);  // the issue asks for 75 %
+  EXPECT_GE(exact, 0.97 * rows);
 }
 
 SystolicChip chip_of(const Json& arch) {
@@ -122,7 +122,6 @@ TEST_F(Phaze, OperatorsTakeTheRecordedTimes) {
                                      ChipRules::phaze_fork());
       for (const Json& recorded : chips.items()) {
         const SystolicChip chip = chip_of(recorded.at("arch"));
-        const bool odd = chip.width == 128 && chip.buffer >= Bytes(128 * 1048576.0);
         const PassCost forward = estimator.cost(chip, Direction::forward);
         const PassCost backward = estimator.cost(chip, Direction::backward);
         for (std::size_t i = 0; i < estimator.layer().operators.size(); ++i) {
@@ -130,7 +129,7 @@ TEST_F(Phaze, OperatorsTakeTheRecordedTimes) {
           if (op.core == CoreClass::none) continue;
           const Json& times = recorded.at("latency_seconds").at(layer).at(op.name);
           const bool skinny = op.gemm.n == 64;
-          const double bound = skinny ? 0.1 : odd ? 0.13 : 1e-9;
+          const double bound = skinny ? 0.1 : 1e-9;
           EXPECT_LE(latency_error(forward.latency[i], times.at("fwd")), bound) << describe(chip) << " " << op.name;
           EXPECT_LE(latency_error(backward.latency[i], times.at("bwd")), bound) << describe(chip) << " " << op.name;
         }
@@ -245,7 +244,7 @@ TEST_F(Phaze, OuterSearchOnTheRecordedCycles) {
     SearchState state;
     certified_search({.candidates = count,
                       .bound = [&](std::size_t i) { return search.score(i, true); },
-                      .exact = [&](std::size_t i) { return search.score(i, false); }},
+                      .exact = [&](std::size_t i) { return SearchScore(search.score(i, false)); }},
                      {.threads = 2}, state);
     const Certificate proof = certificate(state);
     EXPECT_TRUE(proof.complete);

@@ -10,6 +10,7 @@ namespace {
 constexpr double kPortWords = 64;                       // a cycle, between an SRAM and its arrays
 constexpr std::int64_t kSkewedCapacity = 512 * 512;     // from here on the mapper prefers one long side
 constexpr std::int64_t kDoubledCapacity = 1024 * 1024;  // 256 x 256 arrays
+constexpr Bytes kRoomyBuffer{128 * 1048576.0};
 
 struct Tile {
   std::int64_t n = 1, c = 1, k = 1;
@@ -36,8 +37,9 @@ struct Dimension {
 };
 
 /// The original mapper's tile, as found in its recorded mappings: powers of two that divide, two sides of a tile fill
-/// the registers; cubes on small arrays, and on large ones, where one side is short, a long side beside it.
-Tile divisor_tile(const SystolicChip& chip, std::int64_t n, std::int64_t c, std::int64_t k) {
+/// the registers; cubes on small arrays, and on large ones, where one side is short, a long side beside it (but for one
+/// core with the whole of a large buffer).
+Tile divisor_tile(const SystolicChip& chip, int cores, std::int64_t n, std::int64_t c, std::int64_t k) {
   const std::int64_t capacity = tile_capacity(chip), root = square_side(capacity);
   Tile tile;
   std::array sides{Dimension{power_of_two_in(c), &tile.c}, Dimension{power_of_two_in(k), &tile.k},
@@ -46,7 +48,9 @@ Tile divisor_tile(const SystolicChip& chip, std::int64_t n, std::int64_t c, std:
   const auto& [small, second, third] = sides;
   *small.tile = std::min(small.limit, root);
   const bool whole = small.tile == &tile.c && small.limit == c;
-  if (capacity < kSkewedCapacity || *small.tile == root || whole) {
+  const bool roomy =
+      cores == 1 && chip.buffer >= kRoomyBuffer && capacity == kSkewedCapacity && 2 * *small.tile == root;
+  if (capacity < kSkewedCapacity || *small.tile == root || whole || roomy) {
     *second.tile = std::min(second.limit, root);
     *third.tile = std::min(third.limit, capacity / root);
     return tile;
@@ -77,7 +81,7 @@ PortWords port_words(double n, double c, double k, const Tile& tile) {
 GemmCost compatible(const SystolicChip& chip, const GemmWork& work, int cores) {
   const std::int64_t rows = work.batch * work.n;
   const auto n = static_cast<double>(rows), c = static_cast<double>(work.c), k = static_cast<double>(work.k);
-  const PortWords words = port_words(n, c, k, divisor_tile(chip, rows, work.c, work.k));
+  const PortWords words = port_words(n, c, k, divisor_tile(chip, cores, rows, work.c, work.k));
   const double macs = n * c * k / (static_cast<double>(cores) * chip.width * chip.depth);
   return {std::max({macs, words.read / kPortWords, words.written / kPortWords}), words.read + words.written, Bytes()};
 }
@@ -135,7 +139,7 @@ std::int64_t share(std::int64_t total, std::int64_t parts) {
 GemmCost one_core(const SystolicChip& chip, const GemmWork& part, const ChipRules& rules) {
   const auto n = static_cast<double>(part.n), c = static_cast<double>(part.c), k = static_cast<double>(part.k);
   const auto batch = static_cast<double>(part.batch);
-  const PortWords words = rules.divisor_tiles ? port_words(n, c, k, divisor_tile(chip, part.n, part.c, part.k))
+  const PortWords words = rules.divisor_tiles ? port_words(n, c, k, divisor_tile(chip, 1, part.n, part.c, part.k))
                                               : best_words(chip, part.n, part.c, part.k);
   const double pes = static_cast<double>(chip.width) * chip.depth;
   const double macs = n * c * k / (pes * (rules.divisor_tiles ? 1 : utilisation(chip, n, c, k)));

@@ -17,7 +17,7 @@ struct GemmCost {
 
 /// Product on `cores` tensor cores of the chip, alone on it.
 /// Compatible: the roofline of the original's mapper, max(MACs / PEs, reads / 64, writes / 64 words a cycle) with its
-/// tiles; exact on 95.7 % of the recorded mappings, within 29 % on the rest but 256 x 256 arrays with 2 MiB, whose
+/// tiles; exact on 95.7 % of the recorded mappings, within 20 % on the rest but 256 x 256 arrays with 2 MiB, whose
 /// mappings degenerate. Corrected: the same roofline with free tiles, arrays padded, a port for each core, HBM traffic
 /// for the buffer's capacity. Not modelled: filling and draining the arrays, bank conflicts of the buffer.
 GemmCost gemm_cost(const SystolicChip& chip, const GemmWork& work, int cores, const ChipRules& rules);

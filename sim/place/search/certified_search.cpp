@@ -48,7 +48,7 @@ bool compute_bounds(const SearchTask& task, const SearchOptions& options, Search
 
 struct Outcome {
   bool excluded = false;
-  double score = kNone;
+  SearchScore score{kNone};
 };
 
 Outcome look_at(const SearchTask& task, std::size_t candidate, double best) {
@@ -78,8 +78,8 @@ void certified_search(const SearchTask& task, const SearchOptions& options, Sear
       if (outcomes[i].excluded)
         state.excluded.push_back(candidate);
       else
-        state.solved.push_back({candidate, outcomes[i].score});
-      best = std::max(best, outcomes[i].score);
+        state.solved.push_back({candidate, outcomes[i].score.score, outcomes[i].score.bound});
+      best = std::max(best, outcomes[i].score.score);
     }
     state.next += count;
     if (options.report) options.report(state, best);
@@ -103,6 +103,11 @@ Certificate certificate(const SearchState& state) {
   }
   const std::vector<std::size_t> order = order_of(state.bounds);
   if (state.next < order.size()) result.next_bound = state.bounds[order[state.next]];
+  for (const auto& solved : state.solved) {
+    if (solved.candidate == result.best) continue;
+    result.next_bound = std::max(result.next_bound, std::min(solved.bound, state.bounds[solved.candidate]));
+    if (solved.bound > result.score) ++result.open;
+  }
   return result;
 }
 
@@ -116,7 +121,7 @@ Json to_json(const SearchState& state) {
   for (const std::size_t candidate : state.excluded) json["excluded"].push(candidate);
   json["solved"] = Json::array();
   for (const auto& solved : state.solved)
-    json["solved"].push(Json(Json::Array{solved.candidate, number(solved.score)}));
+    json["solved"].push(Json(Json::Array{solved.candidate, number(solved.score), number(solved.bound)}));
   json["next"] = state.next;
   json["complete"] = state.complete;
   return json;
@@ -133,7 +138,7 @@ SearchState search_state(const Json& json, std::size_t candidates) {
   for (const Json& bound : json.at("bounds").items()) state.bounds.push_back(number(bound));
   for (const Json& candidate : json.at("excluded").items()) state.excluded.push_back(index(candidate));
   for (const Json& solved : json.at("solved").items())
-    state.solved.push_back({index(solved.items().at(0)), number(solved.items().at(1))});
+    state.solved.push_back({index(solved.items().at(0)), number(solved.items().at(1)), number(solved.items().at(2))});
   state.next = index(json.at("next"));
   state.complete = json.at("complete").boolean();
   if (state.bounds.size() > candidates) throw RunError("the state is of another search");

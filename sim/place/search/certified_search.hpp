@@ -10,6 +10,13 @@
 
 namespace tessera {
 
+/// A candidate's score, and what it is proven not to exceed (the same, where the score is the candidate's optimum).
+struct SearchScore {
+  explicit SearchScore(double proven) : score(proven), bound(proven) {}
+  SearchScore(double found, double most) : score(found), bound(most) {}
+  double score, bound;
+};
+
 /// What is searched. The functions are called from several threads at once and must not depend on anything but the
 /// index. Scores are larger for better candidates; minus infinity: infeasible. Never exact(i) > tighter_bound(i) or >
 /// bound(i).
@@ -18,14 +25,14 @@ struct SearchTask {
   std::function<double(std::size_t)> bound;
   std::function<double(std::size_t)>
       tighter_bound{};  // dearer than `bound`; asked where that does not exclude; may be empty
-  std::function<double(std::size_t)> exact;
+  std::function<SearchScore(std::size_t)> exact;
 };
 
 /// Everything that has been found out; an interrupted search goes on from it to the identical result.
 struct SearchState {
   struct Solved {
     std::size_t candidate = 0;
-    double score = 0;
+    double score = 0, bound = 0;
     friend bool operator==(const Solved&, const Solved&) = default;
   };
   std::vector<double> bounds{};         // of all candidates; empty: not computed yet
@@ -54,9 +61,10 @@ struct Certificate {
   bool feasible = false;  // some candidate is
   std::size_t best = 0;
   double score = 0;
-  double next_bound = 0;  // no unsolved candidate is better than this; minus infinity: none is left
+  double next_bound = 0;  // no other candidate is better than this; minus infinity: none is left
   std::size_t solved = 0, excluded = 0, infeasible = 0, candidates = 0;
-  bool complete = false;  // next_bound <= score: `best` is the best of all
+  std::size_t open = 0;   // solved ones that may be better than `best`: their own optimum is not proven
+  bool complete = false;  // all candidates were looked at; with next_bound <= score, `best` is the best of all
 };
 Certificate certificate(const SearchState& state);
 

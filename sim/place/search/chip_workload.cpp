@@ -124,7 +124,7 @@ double ChipWorkload::ideal_samples_per_second(const SystolicChip& chip) const {
 }
 
 PlanOutcome ChipWorkload::place(const PipelineProblem& problem) const {
-  return solve_phaze(problem);
+  return judgement_.original_placement ? solve_phaze(problem) : plan_pipeline(problem, judgement_.planner);
 }
 
 double ChipWorkload::bound_samples_per_second(const SystolicChip& chip) const {
