@@ -37,6 +37,7 @@ constexpr std::array kLibraries{
     Library{"cuda", "calibration/"},
     Library{"coin/", "sim/place/"},
     Library{"glpk.h", "sim/place/"},
+    Library{"metis.h", "sim/place/"},
     Library{"simgrid/", "sim/des/"},
     Library{"xbt", "sim/des/"},
     Library{"CLI/", "sim/app/"},

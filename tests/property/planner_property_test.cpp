@@ -7,6 +7,7 @@
 
 #include <gtest/gtest.h>
 
+#include "sim/place/pipeline/baselines.hpp"
 #include "sim/place/pipeline/downsets.hpp"
 #include "sim/place/pipeline/one_f_one_b.hpp"
 #include "sim/place/pipeline/placement.hpp"
@@ -165,6 +166,23 @@ TEST(Planner, IsNeverWorseThanTheOriginalsPlan) {
   }
   EXPECT_GT(compared, 300);
   EXPECT_GT(better, compared / 4);
+}
+
+TEST(Planner, IsNeverWorseThanPlansMadeWithoutASearch) {
+  Rng rng(9);
+  int compared = 0;
+  for (int i = 0; i < 300; ++i) {
+    const PipelineProblem problem = hierarchical(rng, 7, 16);
+    const PlanOutcome ours = plan_pipeline(problem, {.interleaving = false});
+    for (const auto& baseline : {data_parallel_plan(problem), megatron_plan(problem), metis_plan(problem)}) {
+      const auto* plan = std::get_if<PipelinePlan>(&baseline);
+      if (plan == nullptr) continue;
+      ++compared;
+      ASSERT_TRUE(std::holds_alternative<PipelinePlan>(ours)) << "case " << i;
+      EXPECT_LE(std::get<PipelinePlan>(ours).time / plan->time, 1 + 1e-12) << "case " << i;
+    }
+  }
+  EXPECT_GT(compared, 300);
 }
 
 TEST(Planner, MoreMemoryOrBandwidthNeverHurts) {

@@ -12,6 +12,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/config/json.hpp"
+#include "sim/place/pipeline/baselines.hpp"
 #include "sim/place/pipeline/phaze_file.hpp"
 #include "sim/place/pipeline/placement.hpp"
 
@@ -185,6 +186,38 @@ TEST_F(PhazePlacement, EveryFreedomTogetherIsNeverWorse) {
     ++plans;
   }
   std::printf("geometric mean of %d cases: %.4f times as fast\n", plans, std::exp(logs / plans));
+}
+
+TEST_F(PhazePlacement, TheCorrectedSearchIsNeverWorseThanAnyPlanMadeWithoutIt) {
+  std::map<std::string, std::pair<double, int>> logs;
+  for (const Case& c : cases()) {
+    const PipelineProblem& problem = c.input.problem;
+    PlanOutcome original = solve_phaze(problem);
+    if (auto* plan = std::get_if<PipelinePlan>(&original)) {
+      const auto figures = evaluate(problem, *plan);
+      if (std::holds_alternative<NoPlan>(figures)) original = std::get<NoPlan>(figures);
+      if (std::holds_alternative<PlanFigures>(figures)) plan->time = std::get<PlanFigures>(figures).time;
+    }
+    const std::map<std::string, PlanOutcome> others{{"the original's plan", original},
+                                                    {"data parallel", data_parallel_plan(problem)},
+                                                    {"Megatron-LM's advice", megatron_plan(problem)},
+                                                    {"METIS", metis_plan(problem)},
+                                                    {"expert", expert_plan(problem, c.input.expert, false)}};
+    const PlanOutcome ours = plan_pipeline(problem);
+    for (const auto& [name, outcome] : others) {
+      const auto* plan = std::get_if<PipelinePlan>(&outcome);
+      if (plan == nullptr) continue;
+      ASSERT_TRUE(std::holds_alternative<PipelinePlan>(ours)) << c.name << ", " << name;
+      const double ratio = plan->time / std::get<PipelinePlan>(ours).time;
+      EXPECT_GE(ratio, 1 - kSame) << c.name << ", " << name;
+      logs[name].first += std::log(ratio);
+      ++logs[name].second;
+    }
+    logs["(ours)"].second += std::holds_alternative<PipelinePlan>(ours) ? 1 : 0;
+  }
+  for (const auto& [name, sum] : logs)
+    std::printf("%-22s fits %2d cases; ours is %.4f times as fast there\n", name.c_str(), sum.second,
+                std::exp(sum.first / sum.second));
 }
 
 // The bar is 100; a machine that is busy with something else may halve what an idle one does.
