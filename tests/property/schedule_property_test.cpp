@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/place/schedule/ilp.hpp"
+#include "sim/place/schedule/sharing.hpp"
 #include "tests/property/random_schedule.hpp"
 
 namespace tessera {
@@ -60,6 +61,54 @@ TEST(ScheduleProperty, MoreCoresNeverLengthenTheOptimum) {
     ASSERT_TRUE(fewer.optimal() && more.optimal());
     ASSERT_LE(more.makespan, fewer.makespan);
   }
+}
+
+/// What lies wholly between two events can have moved no more than the port gives.
+void expect_ports_hold(const SharedProblem& problem, const Schedule& schedule) {
+  for (const PlacedOperator& first : schedule.operators) {
+    for (const PlacedOperator& last : schedule.operators) {
+      Bytes moved;
+      for (std::size_t i = 0; i < schedule.operators.size(); ++i) {
+        const PlacedOperator& op = schedule.operators[i];
+        if (op.start >= first.start && op.end <= last.end) moved += problem.traffic[i].hbm;
+      }
+      const Seconds window = last.end - first.start;
+      ASSERT_LE((moved / problem.bandwidth.hbm).value(), max(window, Seconds()).value() + 1e-9);
+    }
+  }
+}
+
+TEST(ScheduleProperty, SharingOnlyDelaysAndKeepsItsPorts) {
+  Rng rng(5);
+  int delayed = 0;
+  for (int trial = 0; trial < 300; ++trial) {
+    SCOPED_TRACE(trial);
+    const RandomProblem random = random_problem(rng, 2 + static_cast<int>(rng.below(10)), 3);
+    std::vector<SharedTraffic> traffic(random.latency.size());
+    for (std::size_t i = 0; i < traffic.size(); ++i) {
+      if (random.order.graph().core[i] == CoreClass::none) continue;
+      traffic[i] = {Bytes(rng.below(8)), Bytes(rng.below(8))};
+    }
+    const SharedBandwidth wide{BytesPerSec(1e6), BytesPerSec(1e6)}, narrow{BytesPerSec(1.0), BytesPerSec(2.0)};
+    std::vector<OperatorLatency> latency = random.latency;  // every operator alone is as slow as its traffic
+    for (std::size_t i = 0; i < traffic.size(); ++i) {
+      const Seconds least = max(traffic[i].hbm / narrow.hbm, traffic[i].buffer / narrow.buffer);
+      latency[i] = {max(latency[i].one_core, least), max(latency[i].all_cores, least)};
+    }
+    const ScheduleProblem alone{random.order, latency, random.cores};
+    const Schedule unshared = optimal_schedule(alone);
+    const SharedProblem easy{random.order, latency, traffic, random.cores, wide};
+    ASSERT_NEAR(replay_shared(easy, unshared).makespan.value(), unshared.makespan.value(), 1e-9);
+    const SharedProblem tight{random.order, latency, traffic, random.cores, narrow};
+    const Schedule shared = shared_schedule(tight);
+    ASSERT_THAT(shared_violations(tight, shared), IsEmpty());
+    ASSERT_GE(shared.makespan.value(), unshared.makespan.value() * (1.0 - 1e-12));
+    ASSERT_LE(shared.makespan.value(), replay_shared(tight, unshared).makespan.value() * (1.0 + 1e-12));
+    ASSERT_LE(shared_bound(tight).makespan.value(), shared.makespan.value() * (1.0 + 1e-12));
+    expect_ports_hold(tight, shared);
+    delayed += shared.makespan > unshared.makespan * (1.0 + 1e-9) ? 1 : 0;
+  }
+  EXPECT_GT(delayed, 30);
 }
 
 class IlpProperty : public testing::TestWithParam<IlpSolver> {

@@ -11,11 +11,13 @@ Energy& operator+=(Energy& sum, const Energy& e) {
   sum.chip += e.chip;
   sum.tensor += e.tensor;
   sum.vector += e.vector;
+  sum.hbm += e.hbm;
+  sum.buffer += e.buffer;
   return sum;
 }
 
 Seconds largest(const Energy& e) {
-  return max(e.chip, max(e.tensor, e.vector));
+  return max(max(e.chip, max(e.tensor, e.vector)), max(e.hbm, e.buffer));
 }
 
 /// Earliest starts: the longest chain of what comes before, or its energy after some head. Called with the arrows
@@ -103,9 +105,26 @@ Energy energy_of(const Instance& instance, std::size_t i) {
   const Task& task = instance.tasks[i];
   const Energy all = energy_of_rest(instance, i, true, task.all_cores);
   const Energy one = energy_of_rest(instance, i, false, task.one_core);
-  if (!task.may_all) return one;
-  if (!task.may_one) return all;
-  return {min(one.chip, all.chip), min(one.tensor, all.tensor), min(one.vector, all.vector)};
+  Energy least = task.may_one ? one : all;
+  if (task.may_one && task.may_all) {
+    least = {min(one.chip, all.chip), min(one.tensor, all.tensor), min(one.vector, all.vector)};
+  }
+  least.hbm = task.hbm;
+  least.buffer = task.buffer;
+  return least;
+}
+
+ScheduleBound bound_of(const Instance& instance) {
+  const Seconds bound = windows_of(instance).bound.makespan;
+  std::vector<Seconds> end(instance.size());
+  Seconds longest;
+  for (std::size_t i = 0; i < instance.size(); ++i) {
+    for (const int p : instance.before[i]) end[i] = max(end[i], end[static_cast<std::size_t>(p)]);
+    end[i] += instance.tasks[i].shortest();
+    longest = max(longest, end[i]);
+  }
+  const bool chain = longest >= bound * (1.0 - kRounding);
+  return {.makespan = bound, .rule = chain ? BoundRule::critical_path : BoundRule::energy};
 }
 
 Seconds energy_bound(const std::vector<EnergyItem>& items) {

@@ -23,7 +23,13 @@ Instance::Instance(const ScheduleProblem& problem) {
   pairs = std::min(cores.tensor, cores.vector);
   for (int i = 0; i < count; ++i) {
     const auto& [one, all] = problem.latency[static_cast<std::size_t>(graph.operator_of(i))];
-    tasks.push_back({.core = graph.core(i), .one_core = one, .all_cores = all, .may_one = true, .may_all = all < one});
+    tasks.push_back({.core = graph.core(i),
+                     .one_core = one,
+                     .all_cores = all,
+                     .hbm = {},
+                     .buffer = {},
+                     .may_one = true,
+                     .may_all = all < one});
     before.emplace_back(graph.before(i).begin(), graph.before(i).end());
     after.emplace_back(graph.after(i).begin(), graph.after(i).end());
     width.push_back(std::min(graph.width(i), cores.tensor + cores.vector));

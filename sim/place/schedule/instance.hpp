@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <vector>
 
 #include "sim/place/schedule/schedule.hpp"
@@ -14,6 +15,7 @@ inline constexpr double kRounding = 1e-12;
 struct Task {
   CoreClass core = CoreClass::none;
   Seconds one_core, all_cores;
+  Seconds hbm, buffer;                  // of the shared ports, if they are shared
   bool may_one = true, may_all = true;  // choices that a better schedule could make
 
   [[nodiscard]] Seconds shortest() const {
@@ -57,9 +59,9 @@ Windows windows_of(const Instance& instance);
 bool restrict_to_better(Instance& instance, Seconds incumbent, Windows& windows);
 
 /// What one operator asks of the chip while it runs, as a share of the time of: the whole chip, its tensor cores, its
-/// vector cores. Operators that run together never add up to more than 1 of each.
+/// vector cores, its shared ports. Operators that run together never add up to more than 1 of each.
 struct Energy {
-  Seconds chip, tensor, vector;
+  Seconds chip, tensor, vector, hbm{}, buffer{};
 };
 Energy energy_of(const Instance& instance, std::size_t i);
 /// The same for what is left of an operator that runs, `all_cores` or not.
@@ -83,11 +85,17 @@ struct Placement {
   Seconds makespan;
 };
 
+/// The bound of windows_of and its rule.
+ScheduleBound bound_of(const Instance& instance);
+
 /// Renumbered as the graph; operators without cores start and end when what they wait for has ended.
 Schedule schedule_of(const ScheduleProblem& problem, const Placement& placement, const ScheduleBound& bound);
 
-/// The best list schedule found over choices; stops at one that meets `bound`.
-Placement best_list_schedule(const Instance& instance, Seconds bound);
+/// What a placement comes to on a chip whose ports are shared.
+using Retime = std::function<Placement(const Placement&)>;
+
+/// The best list schedule found over choices, after `retime` if there is one; stops at one that meets `bound`.
+Placement best_list_schedule(const Instance& instance, Seconds bound, const Retime& retime = {});
 
 /// Branch and bound below `incumbent`.
 struct SearchResult {

@@ -149,8 +149,8 @@ class ListScheduler {
 /// Walks through choices and keeps the best list schedule.
 class ChoiceSearch {
  public:
-  ChoiceSearch(const Instance& instance, Seconds bound)
-      : instance_(instance), enough_(bound * (1.0 + kRounding)), choices_(instance.size(), false) {
+  ChoiceSearch(const Instance& instance, Seconds bound, const Retime& retime)
+      : instance_(instance), retime_(retime), enough_(bound * (1.0 + kRounding)), choices_(instance.size(), false) {
     for (std::size_t i = 0; i < instance.size(); ++i) {
       const Task& task = instance.tasks[i];
       choices_[i] = !task.may_one;
@@ -189,6 +189,7 @@ class ChoiceSearch {
     for (const bool patient : {false, true}) {
       if (patient && !waits_matter) break;
       Placement placement = ListScheduler(instance_, choices, patient).run();
+      if (retime_) placement = retime_(placement);
       if (!best_.tasks.empty() && placement.makespan >= best_.makespan * (1.0 - kRounding)) continue;
       best_ = std::move(placement);
       best_choices_ = choices;
@@ -198,6 +199,7 @@ class ChoiceSearch {
   }
 
   const Instance& instance_;
+  const Retime& retime_;
   Seconds enough_;
   Choices choices_, best_choices_;
   std::vector<std::size_t> open_;
@@ -206,8 +208,8 @@ class ChoiceSearch {
 
 }  // namespace
 
-Placement best_list_schedule(const Instance& instance, Seconds bound) {
-  return ChoiceSearch(instance, bound).run();
+Placement best_list_schedule(const Instance& instance, Seconds bound, const Retime& retime) {
+  return ChoiceSearch(instance, bound, retime).run();
 }
 
 }  // namespace tessera

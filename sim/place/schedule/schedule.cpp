@@ -8,23 +8,6 @@ namespace tessera {
 
 namespace {
 
-Seconds critical_path(const Instance& instance) {
-  std::vector<Seconds> end(instance.size());
-  Seconds longest;
-  for (std::size_t i = 0; i < instance.size(); ++i) {
-    for (const int p : instance.before[i]) end[i] = max(end[i], end[static_cast<std::size_t>(p)]);
-    end[i] += instance.tasks[i].shortest();
-    longest = max(longest, end[i]);
-  }
-  return longest;
-}
-
-ScheduleBound with_rule(const Instance& instance, const Windows& windows) {
-  const Seconds bound = windows.bound.makespan;
-  const bool chain = critical_path(instance) >= bound * (1.0 - kRounding);
-  return {.makespan = bound, .rule = chain ? BoundRule::critical_path : BoundRule::energy};
-}
-
 /// Sharpens the bound with what a better schedule would have to do; true: there is none.
 bool sharpen(Instance& instance, Windows& windows, const Placement& incumbent, ScheduleBound& bound) {
   const bool better_possible = restrict_to_better(instance, incumbent.makespan, windows);
@@ -61,8 +44,7 @@ double Schedule::gap() const {
 }
 
 ScheduleBound schedule_bound(const ScheduleProblem& problem) {
-  const Instance instance(problem);
-  return with_rule(instance, windows_of(instance));
+  return bound_of(Instance(problem));
 }
 
 Schedule list_schedule(const ScheduleProblem& problem) {
@@ -72,7 +54,7 @@ Schedule list_schedule(const ScheduleProblem& problem) {
 Schedule optimal_schedule(const ScheduleProblem& problem, const ScheduleLimits& limits) {
   Instance instance(problem);
   Windows windows = windows_of(instance);
-  ScheduleBound bound = with_rule(instance, windows);
+  ScheduleBound bound = bound_of(instance);
   Placement best = best_list_schedule(instance, bound.makespan);
   if (sharpen(instance, windows, best, bound) || limits.nodes == 0) return schedule_of(problem, best, bound);
   const SearchResult search = search_better(instance, windows, limits, best);

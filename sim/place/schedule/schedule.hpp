@@ -32,7 +32,7 @@ struct ScheduleBound {
 };
 
 struct PlacedOperator {
-  Seconds start, end;
+  Seconds start{}, end{};
   bool all_cores = false;
   int tensor_core = -1, vector_core = -1;  // -1: none, or all
 };
@@ -63,7 +63,10 @@ Schedule list_schedule(const ScheduleProblem& problem);
 /// list_schedule, and a branch and bound that closes what is left or reaches the limit.
 Schedule optimal_schedule(const ScheduleProblem& problem, const ScheduleLimits& limits = {});
 
+enum class Durations : std::uint8_t { exact, at_least };  // at_least: operators that share bandwidth may take longer
+
 /// Checks a schedule against the rules, independently of how it was made: every violation in one sentence.
-std::vector<std::string> schedule_violations(const ScheduleProblem& problem, const Schedule& schedule);
+std::vector<std::string> schedule_violations(const ScheduleProblem& problem, const Schedule& schedule,
+                                             Durations durations = Durations::exact);
 
 }  // namespace tessera

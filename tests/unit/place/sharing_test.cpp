@@ -1,0 +1,96 @@
+#include "sim/place/schedule/sharing.hpp"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "sim/place/schedule/backward.hpp"
+
+namespace tessera {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using namespace literals;
+
+constexpr auto T = CoreClass::tensor;
+constexpr auto V = CoreClass::vector;
+
+struct Shared {
+  OperatorOrder order;
+  std::vector<OperatorLatency> latency;
+  std::vector<SharedTraffic> traffic;
+  Cores cores{2, 1};
+  SharedBandwidth bandwidth{3.35_GBps, 100.0_GBps};
+
+  [[nodiscard]] SharedProblem problem() const { return {order, latency, traffic, cores, bandwidth}; }
+};
+
+TEST(Sharing, TwoOperatorsThatAskForTooMuchTogetherGetHalfEach) {
+  const Shared two{.order = OperatorOrder({.core = {T, T}, .edges = {}}),
+                   .latency = {{10.0_s, 10.0_s}, {10.0_s, 10.0_s}},
+                   .traffic = {{20.0_GB, {}}, {20.0_GB, {}}}};
+  const Schedule schedule = shared_schedule(two.problem());
+  EXPECT_DOUBLE_EQ(schedule.makespan.value(), 40.0 / 3.35);
+  EXPECT_EQ(schedule.bound.rule, BoundRule::energy);  // of the port
+  EXPECT_TRUE(schedule.optimal());
+  EXPECT_THAT(shared_violations(two.problem(), schedule), IsEmpty());
+}
+
+TEST(Sharing, WhoAsksForLittleGetsIt) {
+  // Asks for 0.5 and 3.2 of 3.35 GB/s: the small one ends at 10; by then the large one has 28.5 of its 32 GB.
+  const Shared two{.order = OperatorOrder({.core = {T, T}, .edges = {}}),
+                   .latency = {{10.0_s, 10.0_s}, {10.0_s, 10.0_s}},
+                   .traffic = {{5.0_GB, {}}, {32.0_GB, {}}}};
+  const Schedule schedule = shared_schedule(two.problem());
+  EXPECT_DOUBLE_EQ(schedule.operators[0].end.value(), 10.0);
+  EXPECT_DOUBLE_EQ(schedule.operators[1].end.value(), 10.0 + (32.0 - 28.5) / 3.2);
+  // The port alone would need 37 / 3.35 s; the choice between serial and parallel is proven no further than that.
+  EXPECT_DOUBLE_EQ(schedule.bound.makespan.value(), 37.0 / 3.35);
+  EXPECT_FALSE(schedule.optimal());
+}
+
+TEST(Sharing, EachPortIsItsOwn) {
+  const Shared two{.order = OperatorOrder({.core = {T, T}, .edges = {}}),
+                   .latency = {{10.0_s, 10.0_s}, {10.0_s, 10.0_s}},
+                   .traffic = {{33.5_GB, {}}, {{}, 1000.0_GB}}};
+  EXPECT_DOUBLE_EQ(shared_schedule(two.problem()).makespan.value(), 10.0);
+}
+
+TEST(Sharing, AnOperatorLastsAtLeastItsTraffic) {
+  const Shared one{
+      .order = OperatorOrder({.core = {V}, .edges = {}}), .latency = {{1.0_s, 0.5_s}}, .traffic = {{6.7_GB, {}}}};
+  EXPECT_DOUBLE_EQ(shared_schedule(one.problem()).makespan.value(), 2.0);
+  Schedule short_one{.operators = {{.end = 1.0_s, .vector_core = 0}}, .makespan = 1.0_s};
+  EXPECT_THAT(shared_violations(one.problem(), short_one), ElementsAre("operator 0 does not last its latency"));
+}
+
+TEST(Backward, ReversesTheOrderAndAddsWeightGradientsThatNothingWaitsFor) {
+  // product 0 -> activation 1 -> product 2
+  const BackwardGraph backward = backward_graph({.core = {T, V, T}, .edges = {{0, 1}, {1, 2}}}, {true, false, true});
+  EXPECT_THAT(backward.graph.core, ElementsAre(T, V, T, T, T));
+  EXPECT_THAT(backward.weight_gradient_of, ElementsAre(-1, -1, -1, 0, 2));
+  const OperatorOrder order(backward.graph);
+  const auto position = [&](int op) {
+    int i = 0;
+    while (order.operator_of(i) != op) ++i;
+    return i;
+  };
+  EXPECT_TRUE(order.precedes(position(2), position(1)));
+  EXPECT_TRUE(order.precedes(position(1), position(0)));
+  EXPECT_TRUE(order.precedes(position(1), position(3)));  // of product 0: its output's gradient
+  EXPECT_TRUE(order.before(position(4)).empty());         // of product 2: the layer's incoming gradient
+  EXPECT_TRUE(order.after(position(3)).empty());
+  EXPECT_TRUE(order.after(position(4)).empty());
+}
+
+TEST(Backward, AnIdleCoreTakesTheWeightGradients) {
+  // Two products in a row: input gradients are a chain of 2 s each; weight gradients 2 s each beside it.
+  const BackwardGraph backward = backward_graph({.core = {T, T}, .edges = {{0, 1}}}, {true, true});
+  const OperatorOrder order(backward.graph);
+  const std::vector<OperatorLatency> latency(4, {2.0_s, 2.0_s});
+  EXPECT_EQ(optimal_schedule({order, latency, {1, 1}}).makespan, 8.0_s);
+  EXPECT_EQ(optimal_schedule({order, latency, {2, 1}}).makespan, 4.0_s);
+}
+
+}  // namespace
+}  // namespace tessera
