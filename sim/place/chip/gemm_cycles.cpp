@@ -161,6 +161,7 @@ GemmCost split(const SystolicChip& chip, const GemmWork& work, int cores, const 
   const GemmCost rows = one_core(chip, by_rows, rules), columns = one_core(chip, by_columns, rules);
   GemmCost best = rows.cycles <= columns.cycles ? rows : columns;
   best.sram_words *= cores;
+  best.cycles = std::max(best.cycles, kBufferShare * best.sram_words / kBufferWords);
   return best;
 }
 

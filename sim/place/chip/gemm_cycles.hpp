@@ -9,6 +9,12 @@
 
 namespace tessera {
 
+/// Words from the buffer for each word between SRAM and the arrays: 0.3 to 1.5 on the recorded mappings of linear
+/// layers.
+inline constexpr double kBufferShare = 0.5;
+/// Words a cycle between the buffer and all cores: the public fork's.
+inline constexpr double kBufferWords = 4096;
+
 struct GemmCost {
   double cycles = 0;      // HBM's part included
   double sram_words = 0;  // between SRAM and the arrays, all cores

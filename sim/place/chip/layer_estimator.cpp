@@ -11,7 +11,6 @@ namespace {
 constexpr double kRegisterAccesses = 4;
 // Words from the buffer for each word between SRAM and the arrays, over the recorded mappings (0.3 to 1.5 on linear
 // layers).
-constexpr double kBufferShare = 0.5;
 
 std::vector<int> gradients(const LayerGraph& layer, const ChipRules& rules) {
   std::vector<int> result;
@@ -85,6 +84,7 @@ struct LayerEstimator::Adder {
   void add(double one_cycles, double all_cycles, Bytes hbm, double macs, double sram_words) {
     pass.latency.push_back({one_cycles / clock, all_cycles / clock});
     pass.hbm += hbm;
+    pass.buffer_time += kBufferShare * sram_words / kBufferWords / clock;
     pass.dynamic_energy += macs * (energy.mac + kRegisterAccesses * energy.register_word) +
                            sram_words * (energy.sram_word + kBufferShare * energy.buffer_word) +
                            hbm / kSystolicWord * energy.dram_word;

@@ -16,6 +16,7 @@ namespace tessera {
 struct PassCost {
   std::vector<OperatorLatency> latency;  // indexed as the pass's graph
   Bytes hbm;                             // moved in all: no schedule is faster than this over the bandwidth
+  Seconds buffer_time{};                 // the same for the global buffer
   Joules dynamic_energy;
 };
 

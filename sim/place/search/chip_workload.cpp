@@ -1,6 +1,7 @@
 #include "sim/place/search/chip_workload.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <variant>
 
 #include "sim/base/error.hpp"
@@ -9,20 +10,21 @@ namespace tessera {
 namespace {
 
 constexpr double kIdleWattsPerSquareMm = 90.0 / 600.0;
-constexpr double kRounding = 1e-9;  // a bound stays one when sums are added in another order
+constexpr std::int64_t kOriginalNodes = 20'000;  // closes most chips with two tensor cores or more; milliseconds
+constexpr double kRounding = 1e-9;               // a bound stays one when sums are added in another order
 
 struct PassTime {
   Seconds time;
   double gap = 0;
 };
 
-/// List schedules first; what they leave open goes to the search with a limit that keeps one chip within milliseconds.
+/// No `nodes`: the bound alone.
 PassTime schedule_pass(const LayerEstimator& layer, Direction direction, const PassCost& cost, Cores cores,
-                       Seconds memory_time, bool bounds_only) {
+                       Seconds shared_time, std::optional<std::int64_t> nodes) {
   const ScheduleProblem problem{layer.order(direction), cost.latency, cores};
-  if (bounds_only) return {max(schedule_bound(problem).makespan, memory_time)};
-  const Schedule found = optimal_schedule(problem, {.nodes = 20'000});
-  return {max(found.makespan, memory_time), found.makespan > memory_time ? found.gap() : 0};
+  if (!nodes) return {max(schedule_bound(problem).makespan, shared_time)};
+  const Schedule found = *nodes == 0 ? list_schedule(problem) : optimal_schedule(problem, {.nodes = *nodes});
+  return {max(found.makespan, shared_time), found.makespan > shared_time ? found.gap() : 0};
 }
 
 }  // namespace
@@ -33,11 +35,11 @@ struct ChipWorkload::Costs {
 };
 
 Judgement Judgement::phaze() {
-  return {.chip = ChipRules::phaze(), .original_placement = true};
+  return {.chip = ChipRules::phaze(), .original_placement = true, .schedule_nodes = kOriginalNodes};
 }
 
 Judgement Judgement::phaze_fork() {
-  return {.chip = ChipRules::phaze_fork(), .original_placement = true};
+  return {.chip = ChipRules::phaze_fork(), .original_placement = true, .schedule_nodes = kOriginalNodes};
 }
 
 Watts idle_power(const SystolicChip& chip) {
@@ -55,7 +57,7 @@ ChipWorkload::ChipWorkload(const ChipModel& model, TrainingSystem system, const 
   }
 }
 
-ChipWorkload::Costs ChipWorkload::costs(const SystolicChip& chip, bool bounds_only) const {
+ChipWorkload::Costs ChipWorkload::costs(const SystolicChip& chip, std::optional<std::int64_t> nodes) const {
   Costs result;
   const Cores cores{chip.tensor_cores, chip.vector_cores};
   for (const Width& width : widths_) {
@@ -67,8 +69,8 @@ ChipWorkload::Costs ChipWorkload::costs(const SystolicChip& chip, bool bounds_on
         const PassCost cost = layer.cost(chip, direction);
         energy.push_back(cost.dynamic_energy);
         const bool free = judgement_.chip.free_product_memory;
-        const Seconds memory_time = free ? Seconds() : cost.hbm / hbm_bandwidth(chip);
-        return schedule_pass(layer, direction, cost, cores, memory_time, bounds_only);
+        const Seconds shared_time = free ? Seconds() : max(cost.hbm / hbm_bandwidth(chip), cost.buffer_time);
+        return schedule_pass(layer, direction, cost, cores, shared_time, nodes);
       };
       const PassTime f = pass(Direction::forward, forward), b = pass(Direction::backward, backward);
       times.push_back({f.time, b.time, std::max(f.gap, b.gap)});
@@ -108,7 +110,7 @@ double ChipWorkload::samples_per_second(Seconds step) const {
 }
 
 double ChipWorkload::ideal_samples_per_second(const SystolicChip& chip) const {
-  const Costs bounds = costs(chip, true);
+  const Costs bounds = costs(chip, {});
   // Every layer of every micro-batch takes `width` devices for its time, at the width where that is least.
   Seconds device_time;
   for (std::size_t layer = 0; layer < widths_.front().order.size(); ++layer) {
@@ -128,20 +130,19 @@ PlanOutcome ChipWorkload::place(const PipelineProblem& problem) const {
 }
 
 double ChipWorkload::bound_samples_per_second(const SystolicChip& chip) const {
-  TESSERA_ASSERT(judgement_.original_placement, "only the exact placement gives a bound");
-  const PlanOutcome outcome = place(problem(costs(chip, true).times));
+  const PlanOutcome outcome = place(problem(costs(chip, {}).times));
   const auto* plan = std::get_if<PipelinePlan>(&outcome);
   return plan == nullptr ? 0 : samples_per_second(plan->time) * (1 + kRounding);
 }
 
 ChipResult ChipWorkload::evaluate(const SystolicChip& chip) const {
-  Costs found = costs(chip, false);
+  Costs found = costs(chip, judgement_.schedule_nodes);
   PlanOutcome outcome = place(problem(found.times));
   return finish(chip, std::move(found), std::move(outcome));
 }
 
 ChipResult ChipWorkload::evaluate_expert(const SystolicChip& chip, const ExpertPlan& expert, bool shifted) const {
-  Costs found = costs(chip, false);
+  Costs found = costs(chip, judgement_.schedule_nodes);
   const PlacementRules rules = judgement_.original_placement ? PlacementRules::phaze() : judgement_.planner.rules;
   PlanOutcome outcome = expert_plan(problem(found.times), expert, shifted, rules);
   return finish(chip, std::move(found), std::move(outcome));
@@ -164,6 +165,8 @@ ChipResult ChipWorkload::finish(const SystolicChip& chip, Costs costs, PlanOutco
   result.plan = std::get<PipelinePlan>(std::move(outcome));
   result.step = result.plan.time;
   result.samples_per_second = samples_per_second(result.step);
+  for (const auto& width : result.layers)
+    for (const LayerTimes& layer : width) result.gap = std::max(result.gap, layer.gap);
   Joules dynamic;
   int devices = 0;
   for (const PipelineStage& stage : result.plan.stages) {
@@ -172,7 +175,6 @@ ChipResult ChipWorkload::finish(const SystolicChip& chip, Costs costs, PlanOutco
     for (const int layer : stage.layers) {
       const auto i = static_cast<std::size_t>(widths_[w].order[static_cast<std::size_t>(layer)]);
       dynamic += stage.width * ((stage.recompute ? 2.0 : 1.0) * costs.forward[w][i] + costs.backward[w][i]);
-      result.gap = std::max(result.gap, result.layers[w][i].gap);
     }
   }
   devices *= result.plan.replicas;

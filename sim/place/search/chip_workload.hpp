@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -32,6 +33,7 @@ struct Judgement {
   ChipRules chip{};
   PlannerOptions planner{};         // of the corrected placement
   bool original_placement = false;  // the original's dynamic programme under its own rules
+  std::int64_t schedule_nodes = 0;  // of the search that follows list schedules of operators; 0: none
 
   static Judgement phaze();       // as released
   static Judgement phaze_fork();  // one unit of time; what the public log ran
@@ -51,9 +53,9 @@ struct ChipResult {
   double samples_per_second = 0;
   PipelinePlan plan{};
   std::vector<std::vector<LayerTimes>> layers{};  // by width, by distinct layer
-  double gap = 0;                                 // largest of the layers in use
-  Joules energy{};                                // of one batch on all devices in use
-  Watts power{};                                  // of one device in use, mean over a step
+  double gap = 0;   // largest of the layers: no schedules give more than samples_per_second / (1 - gap)
+  Joules energy{};  // of one batch on all devices in use
+  Watts power{};    // of one device in use, mean over a step
 };
 
 /// Prepared once; const and safe from several threads.
@@ -85,7 +87,7 @@ class ChipWorkload {
   };
   struct Costs;
 
-  [[nodiscard]] Costs costs(const SystolicChip& chip, bool bounds_only) const;
+  [[nodiscard]] Costs costs(const SystolicChip& chip, std::optional<std::int64_t> nodes) const;
   [[nodiscard]] double samples_per_second(Seconds step) const;
   [[nodiscard]] ChipResult finish(const SystolicChip& chip, Costs costs, PlanOutcome outcome) const;
   [[nodiscard]] PlanOutcome place(const PipelineProblem& problem) const;
