@@ -5,11 +5,11 @@
 #include <variant>
 
 #include "sim/base/error.hpp"
+#include "sim/place/chip/economics.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr double kIdleWattsPerSquareMm = 90.0 / 600.0;
 constexpr std::int64_t kOriginalNodes = 20'000;  // closes most chips with two tensor cores or more; milliseconds
 constexpr double kRounding = 1e-9;               // a bound stays one when sums are added in another order
 
@@ -40,10 +40,6 @@ Judgement Judgement::phaze() {
 
 Judgement Judgement::phaze_fork() {
   return {.chip = ChipRules::phaze_fork(), .original_placement = true, .schedule_nodes = kOriginalNodes};
-}
-
-Watts idle_power(const SystolicChip& chip) {
-  return Watts(kIdleWattsPerSquareMm * area(chip).value());
 }
 
 ChipWorkload::ChipWorkload(const ChipModel& model, TrainingSystem system, const Judgement& judgement)
@@ -109,20 +105,27 @@ double ChipWorkload::samples_per_second(Seconds step) const {
   return static_cast<double>(system_.batch) / step.value();
 }
 
-double ChipWorkload::ideal_samples_per_second(const SystolicChip& chip) const {
+ChipWorkload::Ideal ChipWorkload::ideal(const SystolicChip& chip) const {
   const Costs bounds = costs(chip, {});
   // Every layer of every micro-batch takes `width` devices for its time, at the width where that is least.
   Seconds device_time;
+  Joules dynamic;
   for (std::size_t layer = 0; layer < widths_.front().order.size(); ++layer) {
     Seconds least(1e300);
+    Joules least_energy(1e300);
     for (std::size_t w = 0; w < widths_.size(); ++w) {
-      const LayerTimes& t = bounds.times[w][static_cast<std::size_t>(widths_[w].order[layer])];
+      const auto i = static_cast<std::size_t>(widths_[w].order[layer]);
+      const LayerTimes& t = bounds.times[w][i];
       least = min(least, widths_[w].width * (t.forward + t.backward));
+      least_energy = min(least_energy, widths_[w].width * (bounds.forward[w][i] + bounds.backward[w][i]));
     }
     device_time += least;
+    dynamic += least_energy;
   }
   const double micro_batches = static_cast<double>(system_.batch / micro_batch_);
-  return samples_per_second(micro_batches * device_time / system_.devices) * (1 + kRounding);
+  const Joules energy = micro_batches * (dynamic + idle_power(chip) * device_time);
+  return {samples_per_second(micro_batches * device_time / system_.devices) * (1 + kRounding),
+          static_cast<double>(system_.batch) / energy.value() * (1 + kRounding)};
 }
 
 PlanOutcome ChipWorkload::place(const PipelineProblem& problem) const {

@@ -66,9 +66,14 @@ class ChipWorkload {
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const TrainingSystem& system() const { return system_; }
 
-  /// Perfect pipelines on all devices with every layer at its proven bound: microseconds to milliseconds of work.
-  [[nodiscard]] double ideal_samples_per_second(const SystolicChip& chip) const;
-  /// The placement of the layers' bounds; as dear as a placement. Only for the original placement, which is monotone.
+  /// No plan gives more: perfect pipelines on all devices, every layer at its proven bound, no recomputation, no device
+  /// idle.
+  struct Ideal {
+    double samples_per_second = 0, samples_per_joule = 0;
+  };
+  [[nodiscard]] Ideal ideal(const SystolicChip& chip) const;
+  /// No operator schedules give more under this planner, where it is exact (no stage replicas, no interleaving): the
+  /// placement of the layers' bounds.
   [[nodiscard]] double bound_samples_per_second(const SystolicChip& chip) const;
   /// Operator schedules and placement.
   [[nodiscard]] ChipResult evaluate(const SystolicChip& chip) const;
@@ -99,8 +104,5 @@ class ChipWorkload {
   Judgement judgement_;
   std::vector<Width> widths_;
 };
-
-/// Power that a chip draws whatever it does, over its area: TPUv4's idle 90 W over 600 mm^2 (Jouppi et al., ISCA 2023).
-Watts idle_power(const SystolicChip& chip);
 
 }  // namespace tessera
