@@ -29,4 +29,10 @@ std::vector<std::filesystem::path> aic_files(const std::filesystem::path& data, 
   return files;
 }
 
+Runtime aic_runtime(const std::filesystem::path& file) {
+  const std::string name = file.filename().string();
+  const std::size_t begin = name.find("__") + 2;
+  return parse_runtime(std::string_view(name).substr(begin, name.find('-', begin) - begin));
+}
+
 }  // namespace tessera

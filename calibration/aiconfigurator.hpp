@@ -21,6 +21,9 @@ std::span<const AicSystem> aic_systems();
 std::vector<std::filesystem::path> aic_files(const std::filesystem::path& data, const AicSystem& system,
                                              std::string_view op);
 
+/// The runtime that a table's file name gives after the operator: "gemm__vllm-0.24.0.csv.gz".
+Runtime aic_runtime(const std::filesystem::path& file);
+
 /// gemm tables: graph timing, five weight copies in rotation. Kernels with a quantisation step before them
 /// (`torch_flow` fp8 and nvfp4, block-scaled fp8, weight-only) are left out.
 Dataset read_aic_gemm(const std::filesystem::path& data);

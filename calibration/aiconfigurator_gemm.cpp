@@ -15,7 +15,7 @@ struct AicGemm {
 constexpr std::array kGemms{
     AicGemm{"bfloat16", "", Dtype::bf16},
     AicGemm{"fp8", "CutlassFP8ScaledMMLinearKernel", Dtype::fp8},
-    AicGemm{"nvfp4", "FlashInferCuteDslNvFp4LinearKernel", Dtype::nvfp4},
+    AicGemm{"nvfp4", "", Dtype::nvfp4},
 };
 
 std::optional<Dtype> dtype_of(std::string_view dtype, std::string_view source) {
@@ -27,6 +27,7 @@ std::optional<Dtype> dtype_of(std::string_view dtype, std::string_view source) {
 
 void append(const std::filesystem::path& file, std::string_view gpu, std::uint16_t session, Dataset& data) {
   const CsvTable table = CsvTable::read(file);
+  const Runtime runtime = aic_runtime(file);
   const std::size_t source = table.need("kernel_source"), dtype = table.need("gemm_dtype");
   const std::size_t m = table.need("m"), n = table.need("n"), k = table.need("k"), time = table.need("latency");
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -37,7 +38,7 @@ void append(const std::filesystem::path& file, std::string_view gpu, std::uint16
     data.samples.push_back({.gpu = data.gpu_index(gpu),
                             .session = session,
                             .kernel = {Op::gemm, *ours, shape},
-                            .context = {Timing::graph, Residency::rotated},
+                            .context = {Timing::graph, Residency::rotated, runtime},
                             .time = milliseconds_at(table, row, time)});
   }
 }

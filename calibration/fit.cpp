@@ -29,6 +29,7 @@ std::vector<Device> devices_of(const Dataset& data) {
 /// The analyses' inputs and logs, for some samples.
 struct Analysed {
   std::vector<float> raw;
+  std::vector<Runtime> ran;
   TrainingSet set;
 };
 
@@ -40,6 +41,7 @@ Analysed analyse_all(const Recipe& recipe, const FamilyWeights& weights, const D
   for (const Sample& sample : data.samples) {
     const KernelAnalysis a = family.analyse(sample.kernel, devices[sample.gpu], sample.context, weights);
     out.raw.insert(out.raw.end(), a.inputs.begin(), a.inputs.begin() + out.set.inputs);
+    out.ran.push_back(sample.context.runtime);
     out.set.log_base.push_back(static_cast<float>(std::log(a.base.value())));
     out.set.log_floor.push_back(static_cast<float>(std::log(a.floor.value())));
     out.set.log_target.push_back(static_cast<float>(std::log(sample.time.value())));
@@ -66,6 +68,16 @@ void number_sessions(const Dataset& data, TrainingSet& set) {
     const auto next = static_cast<std::uint16_t>(numbers.size());
     set.session.push_back(numbers.try_emplace({sample.gpu, sample.session}, next).first->second);
   }
+}
+
+/// Those that occur, in the order of the enum.
+std::vector<Runtime> runtimes_of(const Dataset& data) {
+  std::vector<Runtime> some;
+  for (const Runtime runtime : kRuntimes) {
+    const auto ran = [runtime](const Sample& s) { return s.context.runtime == runtime; };
+    if (runtime != Runtime::unspecified && std::ranges::any_of(data.samples, ran)) some.push_back(runtime);
+  }
+  return some;
 }
 
 Dataset where(const Dataset& data, const std::function<bool(const Sample&)>& keep) {
@@ -180,10 +192,13 @@ FamilyWeights fit_family(const Recipe& recipe, const Dataset& data, std::span<co
     fit_constants(recipe, mine, weights);
     for (auto& [name, value] : weights.constants) value = rounded(value);
   }
+  weights.runtimes = runtimes_of(mine);
   if (family.inputs.empty()) return weights;
   Analysed analysed = analyse_all(recipe, weights, mine);
   weights.inputs = fit_ranges(analysed.raw, family.inputs);
-  analysed.set.x = standardise(analysed.raw, weights.inputs);
+  analysed.set.x = weights.net_inputs(analysed.raw, analysed.ran);
+  analysed.set.optional_inputs = static_cast<int>(weights.runtime_inputs());
+  analysed.set.inputs += analysed.set.optional_inputs;
   if (recipe.session_offsets) number_sessions(mine, analysed.set);
   weights.nets = train_ensemble(analysed.set, recipe.train, recipe.members);
   round_weights(weights.nets);
@@ -193,7 +208,7 @@ FamilyWeights fit_family(const Recipe& recipe, const Dataset& data, std::span<co
 std::vector<double> log_errors(const FamilyWeights& weights, const Recipe& recipe, const Dataset& data) {
   const Analysed analysed = analyse_all(recipe, weights, data);
   std::vector<float> net(data.samples.size()), outside(data.samples.size());
-  weights.evaluate(analysed.raw, net, outside);
+  weights.evaluate(analysed.raw, analysed.ran, net, outside);
   std::vector<double> errors;
   for (std::size_t i = 0; i < net.size(); ++i) {
     errors.push_back(analysed.set.log_target[i] -

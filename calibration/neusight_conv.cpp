@@ -20,7 +20,7 @@ Dataset read_neusight_conv(const std::filesystem::path& data) {
     out.samples.push_back({.gpu = out.gpu_index(table.cell(row, gpu)),
                            .fit = is_train(table, row, split),
                            .kernel = {Op::conv2d, Dtype::fp32, shape},
-                           .context = {Timing::eager, Residency::warm},
+                           .context = {Timing::eager, Residency::warm, Runtime::pytorch},
                            .time = milliseconds_at(table, row, time)});
   }
   return with_rows_to_fit(std::move(out), data / "neusight");

@@ -24,7 +24,7 @@ void append(const std::filesystem::path& file, Op op, Dataset& data) {
                             .session = static_cast<std::uint16_t>(op),
                             .fit = train,
                             .kernel = {op, Dtype::fp32, shape},
-                            .context = {Timing::eager, Residency::warm},
+                            .context = {Timing::eager, Residency::warm, Runtime::pytorch},
                             .time = milliseconds_at(table, row, time)});
   }
 }

@@ -58,7 +58,7 @@ void append(const std::filesystem::path& file, std::uint16_t session, bool as_co
                             .session = session,
                             .fit = fits(row),
                             .kernel = kernel,
-                            .context = {Timing::eager, Residency::warm},
+                            .context = {Timing::eager, Residency::warm, Runtime::pytorch},
                             .time = milliseconds_at(table, i, time)});
   }
 }

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "models/kernel_cost.hpp"
+#include "models/runtime.hpp"
 #include "sim/cluster/gpu.hpp"
 #include "sim/graph/kernel.hpp"
 
@@ -27,6 +28,7 @@ enum class Residency : std::uint8_t {
 struct PredictContext {
   Timing timing = Timing::graph;
   Residency residency = Residency::cold;
+  Runtime runtime = Runtime::unspecified;
 };
 
 /// Prices kernels on a GPU that nobody need have measured. Pure: same input, same answer.

@@ -42,7 +42,8 @@ Index session_count(const TrainingSet& data) {
   return data.session.empty() ? 1 : Index{*std::max_element(data.session.begin(), data.session.end())} + 1;
 }
 
-/// One mini-batch: the samples by number, their activations, and the gradient they leave.
+/// One mini-batch: the samples by number, their activations, and the gradient they leave. Number size() + i is sample i
+/// without its optional inputs.
 class Batch {
  public:
   Batch(const TrainingSet& data, const TrainOptions& options)
@@ -65,8 +66,10 @@ class Batch {
     sums_.resize(layers.size());
     activations_[0].resize(data_.inputs, columns);
     for (Index c = 0; c < columns; ++c) {
-      const float* x = data_.x.data() + std::size_t{samples[static_cast<std::size_t>(c)]} * activations_[0].rows();
+      const std::size_t s = samples[static_cast<std::size_t>(c)];
+      const float* x = data_.x.data() + (s % data_.size()) * static_cast<std::size_t>(data_.inputs);
       activations_[0].col(c) = Eigen::Map<const Eigen::VectorXf>(x, data_.inputs);
+      if (s >= data_.size()) activations_[0].col(c).tail(data_.optional_inputs).setZero();
     }
     for (std::size_t i = 0; i < layers.size(); ++i) {
       sums_[i].noalias() = layers[i].weights * activations_[i];
@@ -81,7 +84,7 @@ class Batch {
     offset_slope_.setZero();
     double total = 0;
     for (std::size_t i = 0; i < samples.size(); ++i) {
-      const std::size_t s = samples[i];
+      const std::size_t s = samples[i] % data_.size();
       const double net = activations_.back()(0, static_cast<Index>(i));
       const Index session = data_.session.empty() ? 0 : Index{data_.session[s]};
       const double body = data_.log_base[s] + offsets[session] + bounded(net);
@@ -198,6 +201,12 @@ void shuffle(std::vector<std::uint32_t>& order, Rng& rng) {
   }
 }
 
+/// The same samples, half of them by lot without their optional inputs.
+void hide_optional(std::vector<std::uint32_t>& order, Rng& rng) {
+  const auto samples = static_cast<std::uint32_t>(order.size());
+  for (std::uint32_t& s : order) s = s % samples + samples * rng.below(2);
+}
+
 float median(const Eigen::VectorXf& numbers) {
   std::vector<float> values(numbers.data(), numbers.data() + numbers.size());
   std::sort(values.begin(), values.end());
@@ -231,6 +240,7 @@ Mlp train(const TrainingSet& data, const TrainOptions& options, const EpochCallb
   double done = 0;
   for (int epoch = 0; epoch < options.epochs; ++epoch) {
     shuffle(order, rng);
+    if (data.optional_inputs > 0) hide_optional(order, rng);
     double total = 0;
     for (std::size_t b = 0; b < batches; ++b) {
       const std::span<const std::uint32_t> samples(order.data() + b * width, std::min(width, data.size() - b * width));

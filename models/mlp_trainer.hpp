@@ -20,6 +20,7 @@ struct TrainingSet {
   std::vector<float> log_base{}, log_floor{}, log_target{};
   std::vector<float> weight{};           // empty: all 1
   std::vector<std::uint16_t> session{};  // 0, 1, ... per sample; empty: no offsets
+  int optional_inputs = 0;               // the last ones of a row: 0 for half of the samples of each epoch, by lot
   [[nodiscard]] std::size_t size() const { return log_target.size(); }
 };
 

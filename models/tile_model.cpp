@@ -76,7 +76,8 @@ class TileModel final : public LatencyModel {
                  analyses.back().inputs.begin() + static_cast<std::ptrdiff_t>(width));
     }
     std::vector<float> net(members.size()), outside(members.size());
-    weights.evaluate(raw, net, outside);
+    weights.evaluate(raw, std::vector(members.size(), context.runtime), net, outside);
+    const bool other_runtime = context.runtime != Runtime::unspecified && !weights.knows(context.runtime);
     const auto measured = weights.measured_dtypes();
     for (std::size_t i = 0; i < members.size(); ++i) {
       const bool corrected = analyses[i].corrected;
@@ -87,6 +88,8 @@ class TileModel final : public LatencyModel {
       }
       costs[members[i]] =
           finish(analyses[i], corrected ? net[i] : 0, corrected ? outside[i] : 0, weights, device, dtype);
+      Provenance& provenance = costs[members[i]].provenance;
+      if (other_runtime && provenance == Provenance::fitted) provenance = Provenance::typical;
     }
   }
 

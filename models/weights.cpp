@@ -139,7 +139,25 @@ std::array<bool, kDtypeCount> FamilyWeights::measured_dtypes() const {
   return measured;
 }
 
-void FamilyWeights::evaluate(std::span<const float> raw, std::span<float> net, std::span<float> out_of_range) const {
+bool FamilyWeights::knows(Runtime runtime) const {
+  return std::ranges::find(runtimes, runtime) != runtimes.end();
+}
+
+std::vector<float> FamilyWeights::net_inputs(std::span<const float> raw, std::span<const Runtime> ran) const {
+  std::vector<float> x = standardise(raw, inputs);
+  const std::size_t width = inputs.size(), more = runtime_inputs();
+  if (more == 0) return x;
+  std::vector<float> wide(ran.size() * (width + more), 0.0F);
+  for (std::size_t i = 0; i < ran.size(); ++i) {
+    float* row = wide.data() + i * (width + more);
+    std::copy_n(x.data() + i * width, width, row);
+    for (std::size_t j = 0; j < more; ++j) row[width + j] = runtimes[j] == ran[i] ? 1.0F : 0.0F;
+  }
+  return wide;
+}
+
+void FamilyWeights::evaluate(std::span<const float> raw, std::span<const Runtime> ran, std::span<float> net,
+                             std::span<float> out_of_range) const {
   std::fill(net.begin(), net.end(), 0.0F);
   const std::size_t width = inputs.size();
   for (std::size_t i = 0; i < out_of_range.size(); ++i) {
@@ -153,7 +171,7 @@ void FamilyWeights::evaluate(std::span<const float> raw, std::span<float> net, s
     out_of_range[i] = worst;
   }
   if (nets.empty()) return;
-  const std::vector<float> x = standardise(raw, inputs);
+  const std::vector<float> x = net_inputs(raw, ran);
   std::vector<float> one(net.size());
   for (const Mlp& member : nets) {
     member.evaluate(x, one);
@@ -224,6 +242,9 @@ Json to_json(const FamilyWeights& weights) {
   Json inputs = Json::array();
   for (const InputRange& range : weights.inputs) inputs.push(json_of(range));
   json["inputs"] = std::move(inputs);
+  Json runtimes = Json::array();
+  for (const Runtime runtime : weights.runtimes) runtimes.push(std::string(to_string(runtime)));
+  json["runtimes"] = std::move(runtimes);
   Json nets = Json::array();
   for (const Mlp& net : weights.nets) nets.push(json_of(net));
   json["nets"] = std::move(nets);
@@ -240,11 +261,15 @@ FamilyWeights weights_from_json(const Json& json) {
   weights.large = residuals_of(json.at("residuals_large"));
   for (const auto& [name, value] : json.at("constants").fields()) weights.constants.emplace_back(name, value.number());
   for (const Json& range : json.at("inputs").items()) weights.inputs.push_back(range_of(range));
+  for (const Json& name : json.at("runtimes").items()) {
+    weights.runtimes.push_back(parse_runtime(name.text()));
+  }
+  const std::size_t listed = weights.inputs.size() + weights.runtime_inputs();
   for (const Json& net : json.at("nets").items()) {
     weights.nets.push_back(net_of(net));
-    if (weights.nets.back().inputs() != static_cast<int>(weights.inputs.size())) {
+    if (weights.nets.back().inputs() != static_cast<int>(listed)) {
       throw RunError(fmt::format("weights of {}: a net takes {} inputs, {} are listed", weights.family,
-                                 weights.nets.back().inputs(), weights.inputs.size()));
+                                 weights.nets.back().inputs(), listed));
     }
   }
   return weights;

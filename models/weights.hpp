@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/mlp.hpp"
+#include "models/runtime.hpp"
 #include "sim/base/dtype.hpp"
 #include "sim/config/json.hpp"
 
@@ -41,6 +42,7 @@ struct FamilyWeights {
   std::string family;
   std::vector<InputRange> inputs;
   std::vector<Mlp> nets;                                  // an ensemble; empty: the closed form alone
+  std::vector<Runtime> runtimes;                          // of the rows it was fitted on
   std::vector<std::pair<std::string, double>> constants;  // fitted numbers of the closed form, in the family's order
   Residuals small, large;                                 // below and above kSmallRatio floors
   std::vector<LeftOut> left_out;
@@ -51,10 +53,17 @@ struct FamilyWeights {
   /// By dtype: whether the error table has rows of it. fp16 and bf16 run at one rate, so either stands for both; all
   /// of them where there is no table.
   [[nodiscard]] std::array<bool, kDtypeCount> measured_dtypes() const;
-  /// `raw`: inputs of sample after sample. Mean net output per sample (0 without nets), and how far outside the fitted
-  /// range the worst input is, in widths of that range (at least a deviation). Inputs are held at the edge of the
-  /// range.
-  void evaluate(std::span<const float> raw, std::span<float> net, std::span<float> out_of_range) const;
+  [[nodiscard]] bool knows(Runtime runtime) const;
+  /// Nets take one more input per runtime, 1 for the one that runs, where they were fitted on several. All are 0 for
+  /// one that is unspecified or unknown: the typical kernel.
+  [[nodiscard]] std::size_t runtime_inputs() const { return runtimes.size() > 1 ? runtimes.size() : 0; }
+  /// `raw`: inputs of sample after sample, to what the nets take: standardised, held at the range's edges, then the
+  /// runtime's.
+  [[nodiscard]] std::vector<float> net_inputs(std::span<const float> raw, std::span<const Runtime> ran) const;
+  /// Mean net output per sample (0 without nets), and how far outside the fitted range the worst input is, in widths of
+  /// that range (at least a deviation).
+  void evaluate(std::span<const float> raw, std::span<const Runtime> ran, std::span<float> net,
+                std::span<float> out_of_range) const;
 };
 
 /// A kernel counts as small while its time is below this many floors.

@@ -43,6 +43,9 @@ class Validate final : public Command {
     app.add_option("--latency-model", latency_model_, "one of `tessera list latency-models`");
     app.add_option("--gpu", gpu_, "the GPU of rows that name none");
     app.add_option("--platform", platform_, "the platform of rows that name none");
+    app.add_flag_callback(
+        "--any-runtime", [this] { options_.runtime = RuntimeColumn::ignored; },
+        "ignore the `runtime` column: predict the typical kernel");
     app.add_flag("--json", json_, "print the result as JSON");
   }
 

@@ -8,6 +8,8 @@ std::string_view to_string(Provenance provenance) {
       return "measured";
     case Provenance::fitted:
       return "fitted";
+    case Provenance::typical:
+      return "fitted, typical runtime";
     case Provenance::closed_form:
       return "closed form";
     case Provenance::extrapolated:

@@ -26,9 +26,11 @@ struct Estimate {
 enum class Provenance : std::uint8_t {
   measured,      // a measurement of this very shape on this very GPU
   fitted,        // a fitted model, inside the range it was fitted on
+  typical,       // the same, but the runtime asked for was not measured: the typical kernel instead
   closed_form,   // physics with literature constants, nothing fitted
   extrapolated,  // a fitted model, outside the range it was fitted on
 };
+inline constexpr std::size_t kProvenanceCount = static_cast<std::size_t>(Provenance::extrapolated) + 1;
 
 std::string_view to_string(Provenance provenance);
 

@@ -74,7 +74,7 @@ void set_time_split(Summary& s, const Trace& trace) {
 }
 
 void set_provenance(Summary& s, const Plan& plan, const CostTable& costs) {
-  std::array<Seconds, 4> by_provenance{};
+  std::array<Seconds, kProvenanceCount> by_provenance{};
   Seconds total;
   for (const Task& task : plan.tasks) {
     const auto* id = std::get_if<KernelId>(&task.work);

@@ -160,8 +160,8 @@ Comparison compare_kernels(NeuSightData& data, const Contenders& contenders, con
     Mistakes mistakes;
     Catalogue catalogue;
     for (const Contender& contender : contenders.list) {
-      builder.add_outcomes(contender.name,
-                           predict_kernel_rows(table, builder.rows, Defaults{}, catalogue, *contender.model, mistakes));
+      builder.add_outcomes(contender.name, predict_kernel_rows(table, builder.rows, Defaults{}, catalogue,
+                                                               *contender.model, RuntimeColumn::used, mistakes));
     }
     mistakes.check();
     append(all, std::move(builder.result));

@@ -94,11 +94,12 @@ Shape read_shape(RowReader& row, Op op) {
 
 PredictContext read_context(RowReader& row) {
   const std::string_view timing = row.text("timing");
-  if (timing == "eager") return {.timing = Timing::eager, .residency = Residency::warm};
+  const Runtime runtime = parse_runtime(row.text("runtime"));
+  if (timing == "eager") return {.timing = Timing::eager, .residency = Residency::warm, .runtime = runtime};
   if (!timing.empty() && timing != "graph") {
     row.mistake("timing", fmt::format("expected graph or eager, found '{}'", timing));
   }
-  return {.timing = Timing::graph, .residency = Residency::rotated};
+  return {.timing = Timing::graph, .residency = Residency::rotated, .runtime = runtime};
 }
 
 Outcome outcome_of(const KernelCost& cost) {
@@ -141,20 +142,22 @@ KernelRow read_kernel_row(RowReader& row, Catalogue& catalogue) {
 
 std::vector<Outcome> predict_kernel_rows(const CsvTable& table, std::span<const std::size_t> rows,
                                          const std::map<std::string, std::string>& defaults, Catalogue& catalogue,
-                                         const LatencyModel& model, Mistakes& mistakes) {
+                                         const LatencyModel& model, RuntimeColumn runtime, Mistakes& mistakes) {
   std::vector<KernelRow> kernels;
   kernels.reserve(rows.size());
-  std::map<std::tuple<std::string, Timing>, std::vector<std::size_t>> batches;
+  std::map<std::tuple<std::string, Timing, Runtime>, std::vector<std::size_t>> batches;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     const std::size_t before = mistakes.count();
     RowReader reader(table, rows[i], defaults, mistakes);
     kernels.push_back(read_kernel_row(reader, catalogue));
+    if (runtime == RuntimeColumn::ignored) kernels.back().context.runtime = Runtime::unspecified;
     if (mistakes.count() != before) continue;
     if (const auto wrong = shape_error(kernels.back().kernel)) {
       reader.mistake("op", *wrong);
       continue;
     }
-    batches[{kernels.back().gpu->name, kernels.back().context.timing}].push_back(i);
+    const PredictContext& context = kernels.back().context;
+    batches[{kernels.back().gpu->name, context.timing, context.runtime}].push_back(i);
   }
   std::vector<Outcome> outcomes(rows.size());
   for (const auto& [key, batch] : batches) predict_batch(kernels, batch, model, outcomes);

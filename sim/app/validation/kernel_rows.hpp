@@ -16,6 +16,9 @@
 
 namespace tessera {
 
+/// Whether the rows' `runtime` is what the model is asked for, or the typical kernel.
+enum class RuntimeColumn : std::uint8_t { used, ignored };
+
 struct KernelRow {
   Kernel kernel;
   const GpuSpec* gpu = nullptr;  // null: a mistake was found
@@ -27,9 +30,9 @@ struct KernelRow {
 KernelRow read_kernel_row(RowReader& row, Catalogue& catalogue);
 
 /// One outcome per row of `rows`, predicted in batches of one GPU. Mistakes go to `mistakes`; their rows have neither
-/// a prediction nor a reason. Not modelled: `runtime` (whose kernels they are) - the typical one is predicted.
+/// a prediction nor a reason.
 std::vector<Outcome> predict_kernel_rows(const CsvTable& table, std::span<const std::size_t> rows,
                                          const std::map<std::string, std::string>& defaults, Catalogue& catalogue,
-                                         const LatencyModel& model, Mistakes& mistakes);
+                                         const LatencyModel& model, RuntimeColumn runtime, Mistakes& mistakes);
 
 }  // namespace tessera

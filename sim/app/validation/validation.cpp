@@ -179,7 +179,8 @@ ValidationReport validate(const ValidationOptions& options, const LatencyModel& 
     read_measured(file, column, mistakes);
     const std::vector<std::size_t> rows = measured_rows(file);
     if (file.kind == MeasurementKind::kernel) {
-      spread(file, predict_kernel_rows(file.table, rows, options.defaults, catalogue, model, mistakes));
+      spread(file,
+             predict_kernel_rows(file.table, rows, options.defaults, catalogue, model, options.runtime, mistakes));
     } else if (file.kind == MeasurementKind::model) {
       spread(file,
              predict_model_rows(file.table, rows, options.defaults, catalogue, model, part_of(column), mistakes, step));

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "models/latency_model.hpp"
+#include "sim/app/validation/kernel_rows.hpp"
 #include "sim/app/validation/kind.hpp"
 #include "sim/app/validation/metrics.hpp"
 #include "sim/app/validation/outcome.hpp"
@@ -22,6 +23,7 @@ struct ValidationOptions {
   std::string where{}, measure{};                 // empty: all rows; the kind's own column
   std::vector<std::string> by{};                  // empty: the default; {"none"}: no groups
   std::map<std::string, std::string> defaults{};  // `gpu`, `platform`: for rows that do not say
+  RuntimeColumn runtime = RuntimeColumn::used;
 };
 
 /// The chosen rows of one file; `rows` and `outcomes` are parallel.

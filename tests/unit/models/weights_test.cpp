@@ -23,6 +23,7 @@ FamilyWeights sample() {
   weights.inputs = {{"a", 0.5, 2, 0, 4}, {"b", 0, 1, -1, 1}};
   weights.nets = {Mlp({layer})};
   round_weights(weights.nets);
+  weights.runtimes = {Runtime::sglang};
   weights.constants = {{"floor_s", 2e-6}, {"share", 0.7}};
   weights.small = {-0.3, 0, 0.4};
   weights.large = {-0.1, 0.01, 0.2};
@@ -41,6 +42,7 @@ TEST(Weights, RoundTripThroughJsonText) {
   EXPECT_EQ(after.small, before.small);
   EXPECT_EQ(after.large, before.large);
   EXPECT_EQ(after.left_out, before.left_out);
+  EXPECT_EQ(after.runtimes, before.runtimes);
   EXPECT_EQ(after.command, before.command);
   EXPECT_EQ(after.data, before.data);
   ASSERT_EQ(after.nets.size(), 1U);
@@ -58,7 +60,7 @@ TEST(Weights, OutOfRangeIsTheWorstExcessInWidths) {
   // a: width 4, b: width 2. Inside; a 2 above its 4; b 3 below its -1 and a inside.
   const std::vector<float> raw{2, 0, 6, 0, 2, -4};
   std::vector<float> net(3), outside(3);
-  weights.evaluate(raw, net, outside);
+  weights.evaluate(raw, std::vector<Runtime>(3), net, outside);
   EXPECT_EQ(outside, (std::vector<float>{0, 0.5F, 1.5F}));
 }
 
@@ -66,7 +68,7 @@ TEST(Weights, WithoutNetsTheClosedFormStands) {
   FamilyWeights weights = sample();
   weights.nets.clear();
   std::vector<float> net(1, 9), outside(1);
-  weights.evaluate(std::vector<float>{1, 1}, net, outside);
+  weights.evaluate(std::vector<float>{1, 1}, std::vector<Runtime>(1), net, outside);
   EXPECT_EQ(net[0], 0);
 }
 
@@ -74,8 +76,20 @@ TEST(Weights, AnEnsembleIsTheMeanOfItsMembers) {
   FamilyWeights weights = sample();
   weights.nets = {Mlp({DenseLayer{2, 1, {0, 0}, {1}}}), Mlp({DenseLayer{2, 1, {0, 0}, {4}}})};
   std::vector<float> net(1), outside(1);
-  weights.evaluate(std::vector<float>{1, 0}, net, outside);
+  weights.evaluate(std::vector<float>{1, 0}, std::vector<Runtime>(1), net, outside);
   EXPECT_FLOAT_EQ(net[0], 2.5F);
+}
+
+TEST(Weights, ARuntimeIsOneMoreInputAndUnknownOnesAreTypical) {
+  FamilyWeights weights = sample();
+  weights.runtimes = {Runtime::trtllm, Runtime::vllm};
+  weights.nets = {Mlp({DenseLayer{4, 1, {0, 0, 3, 5}, {1}}})};
+  std::vector<float> net(4), outside(4);
+  weights.evaluate(std::vector<float>{0.5F, 0, 0.5F, 0, 0.5F, 0, 0.5F, 0},
+                   std::vector{Runtime::unspecified, Runtime::trtllm, Runtime::vllm, Runtime::sglang}, net, outside);
+  EXPECT_EQ(net, (std::vector<float>{1, 4, 6, 1}));
+  EXPECT_TRUE(weights.knows(Runtime::vllm));
+  EXPECT_FALSE(weights.knows(Runtime::sglang));
 }
 
 TEST(Weights, RangesHoldTheMiddleOfTheData) {
