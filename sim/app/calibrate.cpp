@@ -12,6 +12,7 @@
 #include "calibration/fit.hpp"
 #include "calibration/rivals/fit_rivals.hpp"
 #include "models/weights.hpp"
+#include "sim/app/calibrate_gpu.hpp"
 #include "sim/app/progress.hpp"
 #include "sim/app/training_data.hpp"
 #include "sim/app/verbs.hpp"
@@ -24,8 +25,16 @@ namespace {
 class Calibrate final : public Command {
  public:
   explicit Calibrate(CLI::App& app) {
+    app.add_option("--gpu", gpu_.gpu, "make this GPU's profile from --measurements, instead of fitting weights");
+    app.add_option("--measurements", gpu_.files,
+                   "kernels measured on that GPU: .csv as validate reads or microbench writes")
+        ->delimiter(',');
+    app.add_option("--where", gpu_.where, "only rows of the measurements that meet all: timing=graph,latency_ms>0.02");
+    app.add_option("--weights", gpu_.weights, "with --gpu: folder of fitted weights, instead of the committed ones");
     app.add_option("--data", data_, "folder of measurements (default: the folder TESSERA_DATA names)");
-    app.add_option("--out", out_, "folder for the weights (default: calibration/weights)");
+    app.add_option("--out", out_,
+                   "folder for the weights (default: calibration/weights), or file for the profile "
+                   "(default: platforms/profiles/GPU.yaml)");
     app.add_option("--leave-out", options_.leave_out, "GPUs to keep out of every fit")->delimiter(',');
     app.add_option("--family", options_.families, "only these families of kernels")->delimiter(',');
     app.add_option("--model", model_, "tile (the default), or another fitted model: habitat, li, neusight");
@@ -37,6 +46,9 @@ class Calibrate final : public Command {
   }
 
   int run() override {
+    if (!gpu_.gpu.empty() || !gpu_.files.empty()) return make_profile();
+    if (!gpu_.where.empty() || !gpu_.weights.empty())
+      throw InputError(Diagnostic{gpu_.where.empty() ? "--weights" : "--where", 0, 0, "goes with --gpu"});
     options_.data = training_data(data_, "calibrate");
     options_.leave_out = left_out_gpus(options_.leave_out);
     if (model_ != "tile") return fit_other();
@@ -53,6 +65,20 @@ class Calibrate final : public Command {
   }
 
  private:
+  int make_profile() {
+    if (gpu_.gpu.empty() || gpu_.files.empty())
+      throw InputError(Diagnostic{gpu_.gpu.empty() ? "--measurements" : "--gpu", 0, 0,
+                                  gpu_.gpu.empty() ? "needs --gpu, the GPU that was measured"
+                                                   : "needs --measurements, files of kernels measured on it"});
+    if (!data_.empty() || !options_.families.empty() || !options_.leave_out.empty() || model_ != "tile")
+      throw InputError(
+          Diagnostic{"--gpu", 0, 0, "makes a profile; --data, --family, --leave-out and --model fit weights"});
+    gpu_.out = out_;
+    gpu_.json = json_;
+    calibrate_gpu(gpu_);
+    return 0;
+  }
+
   /// NeuSight and its baselines: a folder of their own, next to our weights.
   int fit_other() {
     rival_.data = options_.data;
@@ -122,6 +148,7 @@ class Calibrate final : public Command {
 
   FitOptions options_;
   RivalFit rival_;
+  GpuCalibration gpu_;
   std::string data_, out_, model_ = "tile";
   bool json_ = false;
 };

@@ -56,9 +56,10 @@ std::vector<std::pair<std::string, std::string>> input_hashes(const ScenarioFile
   add_named(list, home() / "platforms" / "gpus", spec.cluster.gpu.name);
   add_named(list, home() / "platforms" / "nodes", spec.cluster.node.name);
   add_named(list, home() / "platforms" / "clusters", spec.cluster.name);
+  if (spec.profile) add_named(list, home() / "platforms" / "profiles", spec.profile->name);
   for (const RunSection& run : file.scenario.runs)
     if (run.name == spec.name)
-      for (const auto& path : {std::optional(run.workload.model), run.gpu, run.cluster})
+      for (const auto& path : {std::optional(run.workload.model), run.gpu, run.cluster, run.profile})
         if (path) add_file(list, *path);
   add_all(list, home() / "calibration" / "weights");
   std::ranges::sort(list);

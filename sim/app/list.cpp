@@ -8,9 +8,11 @@
 #include <CLI/CLI.hpp>
 
 #include "models/latency_model.hpp"
+#include "models/profile.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
+#include "sim/cluster/catalogue.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/config/json.hpp"
 #include "sim/dispatch/policy.hpp"
@@ -38,6 +40,11 @@ std::vector<Item> platforms() {
     items.push_back({"nodes and clusters", name,
                      fmt::format("{} node{} of {} x {}", cluster.nodes, cluster.nodes == 1 ? "" : "s",
                                  cluster.node.gpus, cluster.gpu.name)});
+  }
+  for (const std::string& name : catalogue("profiles")) {
+    const Profile profile = find_profile(name);
+    items.push_back(
+        {"profiles", name, fmt::format("{}{}{}", profile.gpu, profile.date.empty() ? "" : ", ", profile.date)});
   }
   return items;
 }

@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "sim/app/profiles.hpp"
 #include "sim/app/run.hpp"
 #include "sim/app/scenario.hpp"
 #include "sim/app/validation/kernel_rows.hpp"
@@ -101,6 +102,7 @@ class Predict final : public Command {
     app.add_option("--gpu", gpu_, "name or data sheet (`tessera list platforms`)")->required();
     app.add_option("--dtype", dtype_, "fp32, tf32, fp16, bf16, fp8, int8, nvfp4")->capture_default_str();
     app.add_option("--latency-model", latency_model_, "`tessera list latency-models`")->capture_default_str();
+    app.add_option("--profile", profile_, "shift predictions by this profile of the GPU (`tessera calibrate --gpu`)");
     app.add_flag("--json", json_, "print as JSON");
     const std::string operator_group = "Dimensions of an operator";
     for (const auto& [name, what] : kDimensions)
@@ -185,7 +187,10 @@ class Predict final : public Command {
     mistakes.check();
     if (const auto wrong = shape_error(row.kernel)) throw InputError(Diagnostic{"", 0, 0, *wrong});
     const auto latency = make_latency_model(latency_model_);
-    const KernelCost cost = latency->predict(std::span(&row.kernel, 1), *row.gpu, row.context).front();
+    std::vector<Profile> profiles;
+    if (!profile_.empty()) profiles.push_back(load_profile_for(*row.gpu, profile_, latency_model_));
+    const KernelCost cost =
+        CalibratedModel(*latency, profiles).predict(std::span(&row.kernel, 1), *row.gpu, row.context).front();
     if (json_)
       fmt::print("{}\n", operator_json(row, cost).dump());
     else
@@ -212,18 +217,23 @@ class Predict final : public Command {
     });
   }
 
+  static std::string distance_outside(double widths) {
+    if (widths < 0.1) return "just outside";
+    if (widths < 1) return fmt::format("outside, by {:.0f} % of the width of", 100 * widths);
+    return fmt::format("outside, by {:.1f} times the width of", widths);
+  }
+
   static void print_operator(const KernelRow& row, const KernelCost& cost) {
     fmt::print("{} on {}\n", describe_kernel(row.kernel), row.gpu->name);
     fmt::print("  time        {}, p10 - p90: {} - {}, {}\n", format(cost.time.p50), format(cost.time.p10),
                format(cost.time.p90), to_string(cost.provenance));
     fmt::print("  arithmetic  {}, {}\n", format(flops(row.kernel)), format(flops(row.kernel) / cost.time.p50));
     fmt::print("  memory      {} from or to HBM, {}\n", format(cost.hbm_bytes), format(cost.hbm_bytes / cost.time.p50));
-    fmt::print("  blocks      {} in {} wave{}, {} per SM\n", cost.blocks, cost.waves, cost.waves == 1 ? "" : "s",
-               cost.blocks_per_sm);
+    fmt::print("  blocks      {} in {} wave{}, {} per {}\n", cost.blocks, cost.waves, cost.waves == 1 ? "" : "s",
+               cost.blocks_per_sm, row.gpu->vendor == "AMD" ? "compute unit" : "SM");
     fmt::print("  energy      {}\n", format(cost.energy));
     if (cost.out_of_range > 0)
-      fmt::print("  outside what the model was fitted on, by {:.2g} widths of its range: trust it less\n",
-                 cost.out_of_range);
+      fmt::print("  {} what the model was fitted on: trust it less\n", distance_outside(cost.out_of_range));
   }
 
   int predict_model() {
@@ -258,14 +268,16 @@ class Predict final : public Command {
     Node item{.kind = Node::Kind::map};
     set(item, "name", "model");
     set(item, "gpu", gpu_);
+    set(item, "profile", profile_);
     item.fields.emplace_back("workload", std::move(workload));
     Document document{"predict", {.kind = Node::Kind::map}};
     set(document.root, "name", "predict");
+    set(document.root, "latency_model", latency_model_);
     document.root.fields.emplace_back("runs", Node{.kind = Node::Kind::sequence, .items = {std::move(item)}});
     return document;
   }
 
-  std::string operator_, gpu_, dtype_ = "bf16", latency_model_ = "tile", timing_;
+  std::string operator_, gpu_, dtype_ = "bf16", latency_model_ = "tile", profile_, timing_;
   std::map<std::string, std::string> dimensions_;
   std::string model_, mode_, batch_, sequence_, attention_, optimizer_;
   bool json_ = false, fused_ = false, cuda_graph_ = false;

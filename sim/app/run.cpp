@@ -4,6 +4,7 @@
 #include <variant>
 #include <vector>
 
+#include "models/calibrated_model.hpp"
 #include "sim/app/memory_complaint.hpp"
 #include "sim/base/error.hpp"
 #include "sim/place/policy.hpp"
@@ -28,7 +29,8 @@ RunResult run(const RunSpec& spec, const LatencyModel& latency) {
 
   RunResult result;
   result.plan = make_plan(graph, spec.parallel);
-  result.costs = latency.predict(result.plan.kernels, spec.cluster.gpu, spec.context);
+  const CalibratedModel calibrated(latency, spec.profile ? std::vector{*spec.profile} : std::vector<Profile>());
+  result.costs = calibrated.predict(result.plan.kernels, spec.cluster.gpu, spec.context);
   const Placement placement = place(spec, result.plan);
   result.trace = simulate_isolated({spec.cluster, result.plan, result.costs, placement, spec.simulation});
   result.summary = summarize(

@@ -1,12 +1,14 @@
 // One run from its description to its summary: graph, plan, costs, memory check, placement, simulation.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "models/collectives.hpp"
 #include "models/kernel_cost.hpp"
 #include "models/latency_model.hpp"
 #include "models/memory_footprint.hpp"
+#include "models/profile.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/des/simulate.hpp"
 #include "sim/graph/model_config.hpp"
@@ -26,7 +28,8 @@ struct RunSpec {
   std::string placement = "packed";
   SimulationOptions simulation{.collective_payload = kNcclPayload};
   PredictContext context;
-  bool check_memory = true;  // refuse what does not fit
+  std::optional<Profile> profile;  // shifts the latency model; of the cluster's GPU
+  bool check_memory = true;        // refuse what does not fit
 };
 
 /// What a run gives; `plan` and `costs` explain the trace's tasks.

@@ -1,5 +1,7 @@
 #include "sim/app/scenario.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "sim/base/error.hpp"
@@ -24,6 +26,7 @@ void resolve_paths(Document& document, const std::filesystem::path& folder) {
     for (Node& item : runs.items) {
       resolve_path(item, "gpu", ".yaml", folder);
       resolve_path(item, "cluster", ".yaml", folder);
+      resolve_path(item, "profile", ".yaml", folder);
       for (auto& [name, workload] : item.fields)
         if (name == "workload") resolve_path(workload, "model", ".json", folder);
     }
@@ -37,6 +40,21 @@ void set_inference_batch(BuildOptions& build, const RunSection& section, int dp)
   const Batch batch = make_serving_policy(section.serving)->next(requests, per_replica);
   build.batch = static_cast<std::int64_t>(batch.requests.size());
   build.sequence = batch.padded_tokens / build.batch;
+}
+
+/// Results lie in a folder of the scenario's name: two of one name would overwrite each other.
+std::vector<Diagnostic> repeated_names(const std::vector<ScenarioFile>& files) {
+  std::vector<Diagnostic> mistakes;
+  for (auto file = files.begin(); file != files.end(); ++file) {
+    const auto same = std::find_if(files.begin(), file,
+                                   [&](const ScenarioFile& e) { return e.scenario.name == file->scenario.name; });
+    if (same == file) continue;
+    const Node* name = file->document.root.find("name");
+    mistakes.push_back({file->document.file, name->line, name->column,
+                        fmt::format("name: '{}' is the name of {} too: the results of one would overwrite the other's",
+                                    file->scenario.name, same->path.string())});
+  }
+  return mistakes;
 }
 
 }  // namespace
@@ -60,6 +78,7 @@ std::vector<ScenarioFile> read_scenarios(std::span<const std::string> paths, std
       mistakes.insert(mistakes.end(), error.diagnostics().begin(), error.diagnostics().end());
     }
   }
+  if (mistakes.empty()) mistakes = repeated_names(files);
   if (!mistakes.empty()) throw InputError(std::move(mistakes));
   return files;
 }
@@ -75,6 +94,10 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
   spec.name = section.name;
   spec.model = find_model(w.model);
   spec.cluster = platform_of(section);
+  if (section.profile) {
+    spec.profile = find_profile(*section.profile);
+    spec.cluster.node.host_launch = spec.profile->launch_time(spec.cluster.node.host_launch);
+  }
   spec.parallel.tp = section.parallel.tp;
   spec.parallel.dp = section.parallel.dp.value_or(section.gpus.value_or(spec.cluster.gpus()) / section.parallel.tp);
   spec.parallel.bucket = section.parallel.bucket;

@@ -45,7 +45,7 @@ struct RunSection {
   RunSection() = default;  // no aggregate, as above
   std::string name;
   WorkloadSection workload;
-  std::optional<std::string> gpu, cluster;
+  std::optional<std::string> gpu, cluster, profile;
   std::optional<int> nodes, gpus;
   ParallelSection parallel;
   std::string placement = "packed", dispatch = "streams", serving = "static";
@@ -75,7 +75,7 @@ struct ScenarioFile {
 /// Reads and checks a scenario; `settings` are "path=value". InputError with all mistakes.
 ScenarioFile read_scenario(const std::filesystem::path& path, std::span<const std::string> settings = {});
 
-/// Reads several; InputError with the mistakes of all.
+/// Reads several; InputError with the mistakes of all, or where two have one name.
 std::vector<ScenarioFile> read_scenarios(std::span<const std::string> paths, std::span<const std::string> settings);
 
 /// What the run runs on.

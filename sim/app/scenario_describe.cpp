@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/app/profiles.hpp"
 #include "sim/app/scenario.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -201,6 +202,8 @@ void describe(Reader& r, RunSection& s) {
   r.required("workload", s.workload, "what is computed");
   r.optional("gpu", s.gpu, "one GPU in a plain host (`tessera list platforms`); or:");
   r.optional("cluster", s.cluster, "a node or cluster (`tessera list platforms`), or a path to one");
+  r.optional("profile", s.profile,
+             "measured offsets of the GPU (`tessera calibrate --gpu`): a name in platforms/profiles, or a path");
   r.optional("nodes", s.nodes, "of the cluster; default: as its file says");
   r.optional("gpus", s.gpus, "of the cluster that the run uses; default: all");
   r.optional("parallel", s.parallel, "how it is spread; tp x dp is the number of GPUs");
@@ -213,6 +216,8 @@ void describe(Reader& r, RunSection& s) {
     r.error("", s.gpu ? "both 'gpu' and 'cluster' are given; keep one" : "missing key 'gpu' or 'cluster'");
   else if (!r.printing())
     look_up(r, s.gpu ? "gpu" : "cluster", [&] { platform_of(s); });
+  if (!r.printing() && r.ok() && s.profile)
+    look_up(r, "profile", [&] { load_profile_for(platform_of(s).gpu, *s.profile, kCalibratedModel); });
   if (s.gpu && s.nodes) r.error("nodes", "only a cluster has nodes");
   look_up(r, "placement", [&] { make_placement_policy(s.placement); });
   look_up(r, "dispatch", [&] { make_dispatch_policy(s.dispatch); });
@@ -230,6 +235,10 @@ void describe(Reader& r, Scenario& s) {
   r.optional("latency_model", s.latency_model, "prices kernels (`tessera list latency-models`)");
   r.required("runs", s.runs, "one or more runs");
   if (!r.printing()) look_up(r, "latency_model", [&] { make_latency_model(s.latency_model); });
+  if (r.has("latency_model") && s.latency_model != kCalibratedModel &&
+      std::ranges::any_of(s.runs, [](const RunSection& run) { return run.profile.has_value(); }))
+    r.error("latency_model",
+            fmt::format("profiles shift the latency model '{}'; use it, or no profile", kCalibratedModel));
   if (r.has("runs") && r.ok() && s.runs.empty()) r.error("runs", "at least one run is needed");
   if (!r.ok()) return;
   std::set<std::string> names;

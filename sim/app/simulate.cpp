@@ -33,7 +33,6 @@ class Simulate final : public Command {
     const std::vector<ScenarioFile> files = read_scenarios(scenarios_, settings_);  // all, before the first one runs
     if (files.size() > 1 && !out_.empty())
       throw InputError(Diagnostic{"--out", 0, 0, "one folder for several scenarios; give one scenario"});
-    check_scenario_names(files);
     check_run_names(files);
     Json summaries = Json::array();
     for (const ScenarioFile& file : files) run_scenario(file, summaries);
@@ -42,23 +41,6 @@ class Simulate final : public Command {
   }
 
  private:
-  /// Results lie in a folder of the scenario's name: two of one name would overwrite each other.
-  static void check_scenario_names(const std::vector<ScenarioFile>& files) {
-    std::vector<Diagnostic> mistakes;
-    for (auto file = files.begin(); file != files.end(); ++file) {
-      const auto same = std::find_if(files.begin(), file, [&](const ScenarioFile& earlier) {
-        return earlier.scenario.name == file->scenario.name;
-      });
-      if (same == file) continue;
-      const Node* name = file->document.root.find("name");
-      mistakes.push_back(
-          {file->document.file, name->line, name->column,
-           fmt::format("name: '{}' is the name of {} too: the results of one would overwrite the other's",
-                       file->scenario.name, same->path.string())});
-    }
-    if (!mistakes.empty()) throw InputError(std::move(mistakes));
-  }
-
   void check_run_names(const std::vector<ScenarioFile>& files) const {
     std::vector<std::string> names;
     for (const ScenarioFile& file : files)

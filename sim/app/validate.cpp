@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 
 #include "models/latency_model.hpp"
+#include "sim/app/profiles.hpp"
 #include "sim/app/progress.hpp"
 #include "sim/app/training_data.hpp"
 #include "sim/app/validation/refit.hpp"
@@ -40,6 +41,8 @@ class Validate final : public Command {
     app.add_option("--leave-out", leave_out_, "refit without the rows of these GPUs first")->delimiter(',');
     app.add_option("--data", data_, "training data for --leave-out (default: the folder TESSERA_DATA names)");
     app.add_option("--weights", weights_, "folder of fitted weights, instead of the committed ones");
+    app.add_option("--profile", profiles_, "shift predictions by these profiles (`tessera calibrate --gpu`)")
+        ->delimiter(',');
     app.add_option("--latency-model", latency_model_, "one of `tessera list latency-models`");
     app.add_option("--gpu", gpu_, "the GPU of rows that name none");
     app.add_option("--platform", platform_, "the platform of rows that name none");
@@ -79,7 +82,8 @@ class Validate final : public Command {
     throw InputError(Diagnostic{"--fail-above", 0, 0, fmt::format("expected a percentage, found '{}'", text)});
   }
 
-  [[nodiscard]] ValidationReport with_weights(const std::filesystem::path& weights) const {
+  [[nodiscard]] ValidationReport with_weights(const std::filesystem::path& weights) {
+    for (const std::string& name : profiles_) options_.profiles.push_back(load_profile(name, latency_model_, weights));
     const auto latency = make_latency_model(latency_model_, weights);
     std::optional<Progress> line;
     return validate(options_, *latency, [&](std::size_t done, std::size_t total) {
@@ -88,7 +92,11 @@ class Validate final : public Command {
     });
   }
 
-  [[nodiscard]] ValidationReport without_gpus() const {
+  [[nodiscard]] ValidationReport without_gpus() {
+    if (!profiles_.empty())
+      throw InputError(Diagnostic{"--leave-out", 0, 0,
+                                  "fits new weights, which no profile is relative to; fit with "
+                                  "calibrate --leave-out, then give --weights and --profile"});
     if (!weights_.empty()) throw InputError(Diagnostic{"--leave-out", 0, 0, "fits its own weights; drop --weights"});
     validate(options_, *make_latency_model("roofline"));  // finds mistakes in seconds, before minutes of fitting
     std::optional<Progress> line;
@@ -117,7 +125,7 @@ class Validate final : public Command {
   ValidationOptions options_;
   std::optional<std::string> fail_above_text_;
   std::optional<double> fail_above_;
-  std::vector<std::string> leave_out_;
+  std::vector<std::string> leave_out_, profiles_;
   std::string out_, data_, weights_, latency_model_ = "tile", gpu_, platform_;
   bool json_ = false;
 };

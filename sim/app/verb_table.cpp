@@ -6,8 +6,10 @@ namespace tessera {
 
 std::span<const Verb> verbs() {
   static constexpr std::array kVerbs{
-      Verb{"calibrate", "fit the latency models on measured kernels; errors on GPUs left out",
-           "tessera calibrate --data measurements --out my-weights", make_calibrate},
+      Verb{"calibrate", "fit the latency models on measured kernels, or shift them to one GPU's measurements",
+           "tessera calibrate --data measurements --out my-weights\n"
+           "  tessera calibrate --gpu L40S --measurements my-kernels.csv --out platforms/profiles/my-l40s.yaml",
+           make_calibrate},
       Verb{"check", "find the mistakes in a scenario without running it", "tessera check scenarios/quickstart.yaml",
            make_check},
       Verb{"list", "what there is: platforms, models, policies, operators, latency-models", "tessera list platforms",

@@ -6,6 +6,8 @@ std::string_view to_string(Provenance provenance) {
   switch (provenance) {
     case Provenance::measured:
       return "measured";
+    case Provenance::calibrated:
+      return "calibrated";
     case Provenance::fitted:
       return "fitted";
     case Provenance::typical:

@@ -1,6 +1,7 @@
 // A predicted quantity with its error bar, and where the prediction comes from.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -25,6 +26,7 @@ struct Estimate {
 /// How a number was obtained; worst of its parts where it has several (declared from best to worst).
 enum class Provenance : std::uint8_t {
   measured,      // a measurement of this very shape on this very GPU
+  calibrated,    // a fitted model, shifted by measurements of this very GPU
   fitted,        // a fitted model, inside the range it was fitted on
   typical,       // the same, but the runtime asked for was not measured: the typical kernel instead
   closed_form,   // physics with literature constants, nothing fitted

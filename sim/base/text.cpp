@@ -69,7 +69,28 @@ std::optional<std::string> nearest_name(std::string_view name, std::span<const s
   return best;
 }
 
+namespace {
+
+/// "; did you mean 'a', 'b' or 'c'?"
+std::string one_of(const std::vector<std::string>& names) {
+  std::string text = "; did you mean";
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    text += i == 0 ? " '" : i + 1 == names.size() ? "' or '" : "', '";
+    text += names[i];
+  }
+  return text + "'?";
+}
+
+}  // namespace
+
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates) {
+  constexpr std::size_t kMostNamed = 5;
+  const std::string wanted = normalise(name);
+  std::vector<std::string> longer;
+  for (const std::string& candidate : candidates) {
+    if (part_rank(wanted, normalise(candidate)) == 0) longer.push_back(candidate);
+  }
+  if (longer.size() > 1 && longer.size() <= kMostNamed) return one_of(longer);
   const std::optional<std::string> near = nearest_name(name, candidates);
   return near ? "; did you mean '" + *near + "'?" : "";
 }

@@ -19,7 +19,7 @@ std::string normalise(std::string_view name);
 /// distance decides among these.
 std::optional<std::string> nearest_name(std::string_view name, std::span<const std::string> candidates);
 
-/// "; did you mean 'x'?" or "" where nothing is near.
+/// "; did you mean 'x'?" or "" where nothing is near. Where two to five candidates begin with `name`, all of them.
 std::string did_you_mean(std::string_view name, std::span<const std::string> candidates);
 
 std::vector<std::string> split(std::string_view text, char separator);

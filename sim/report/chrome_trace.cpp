@@ -45,8 +45,8 @@ void append_names(std::string& out, const Trace& trace) {
 
 std::vector<std::string> task_names(const Plan& plan) {
   std::vector<std::string> names;
-  names.reserve(plan.names.size());
-  for (const std::string& name : plan.names) names.push_back(json_string(name));
+  names.reserve(plan.tasks.size());
+  for (const Task& task : plan.tasks) names.push_back(json_string(task_name(plan, task)));
   return names;
 }
 
@@ -65,7 +65,7 @@ std::string chrome_trace(const Trace& trace, const Plan& plan) {
                    "{{\"ph\":\"X\",\"pid\":{},\"tid\":{},\"ts\":{}.{:03},\"dur\":{}.{:03},\"name\":{},\"cat\":\"{}\","
                    "\"args\":{{\"layer\":{},\"micro_batch\":{}}}}},\n",
                    process_of(trace.tracks[span.track]), span.track, start / 1000, start % 1000, (end - start) / 1000,
-                   (end - start) % 1000, names[task.name], to_string(task.phase), task.layer, task.micro_batch);
+                   (end - start) % 1000, names[span.task], to_string(task.phase), task.layer, task.micro_batch);
   }
   fmt::format_to(std::back_inserter(out),
                  "{{\"ph\":\"M\",\"pid\":{},\"name\":\"process_labels\",\"args\":{{\"labels\":\"each simulated GPU "

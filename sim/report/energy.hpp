@@ -21,7 +21,8 @@ struct EnergyParts {
 /// kernels: KernelCost::energy per call, on every GPU. idle: the GPU's idle power (Device::idle) while no kernel runs.
 /// hosts: NodeSpec::host_power x used GPUs / GPUs of a node x step. Band: the parts that last as long as the step
 /// follow `step`, kernels +- kEnergyError; both added as independent. Not modelled: switches between nodes, cooling,
-/// power supplies, energy of moving bytes over links.
+/// power supplies, energy of moving bytes over links, hosts
+/// below full load (host_power is an upper bound), GPUs that spin inside a collective (charged as idle).
 EnergyParts step_energy(const Plan& plan, const CostTable& costs, const ClusterSpec& cluster,
                         const Estimate<Seconds>& step, Seconds compute);
 

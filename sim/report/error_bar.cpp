@@ -1,73 +1,64 @@
 #include "sim/report/error_bar.hpp"
 
+#include <algorithm>
 #include <cmath>
+
+#include "models/shared_error.hpp"
 
 namespace tessera {
 namespace {
 
-/// Deviations of families, summed as partly correlated.
-double combine(std::span<const double> deviations, double independent) {
-  double squares = 0, sum = 0;
-  for (const double d : deviations) {
-    squares += d * d;
-    sum += d;
+std::vector<double> calls_of(const Plan& plan, const std::function<bool(const Task&)>& counts) {
+  std::vector<double> calls(plan.kernels.size());
+  for (const Task& task : plan.tasks) {
+    const auto* id = std::get_if<KernelId>(&task.work);
+    if (id != nullptr && (!counts || counts(task))) ++calls[static_cast<std::size_t>(*id)];
   }
-  return std::sqrt((1 - kCommonErrorShare) * squares + kCommonErrorShare * sum * sum + independent * independent);
+  return calls;
+}
+
+void add(SideErrors& side, std::size_t family, Seconds distance, double shared_ratio) {
+  side.shared[family] += std::sqrt(shared_ratio) * distance.value();
+  side.own_squares += (1 - shared_ratio) * distance.value() * distance.value();
+}
+
+/// Variance of one side, at the scale of the kernels' sum.
+double variance(const SideErrors& side) {
+  double sum = side.own_squares;
+  for (std::size_t f = 0; f < side.shared.size(); ++f)
+    for (std::size_t g = 0; g < side.shared.size(); ++g)
+      sum += error_correlation(static_cast<FamilyId>(f), static_cast<FamilyId>(g)) * side.shared[f] * side.shared[g];
+  return sum;
 }
 
 }  // namespace
 
-KernelFamily family_of(Op op) {
-  switch (op) {
-    case Op::gemm:
-    case Op::linear:
-    case Op::bmm:
-    case Op::conv2d:
-    case Op::conv2d_dgrad:
-    case Op::conv2d_wgrad:
-    case Op::moe:
-      return KernelFamily::gemm;
-    case Op::attention_prefill:
-    case Op::attention_decode:
-    case Op::attention_backward:
-      return KernelFamily::attention;
-    case Op::memory:
-    case Op::optimizer:
-    case Op::embedding:
-    case Op::embedding_backward:
-      return KernelFamily::memory;
-    default:
-      return KernelFamily::vector;
+KernelErrors kernel_errors(const Plan& plan, const CostTable& costs, const GpuSpec& gpu,
+                           const std::function<bool(const Task&)>& counts) {
+  const std::vector<double> calls = calls_of(plan, counts);
+  const Device device = derive_device(gpu);
+  KernelErrors errors;
+  errors.low.shared.resize(families().size());
+  errors.high.shared.resize(families().size());
+  for (std::size_t k = 0; k < calls.size(); ++k) {
+    if (calls[k] == 0) continue;
+    const Estimate<Seconds>& time = costs[k].time;
+    const auto family = static_cast<std::size_t>(family_of(plan.kernels[k], device));
+    const double ratio = std::clamp(costs[k].shared_ratio, 0.0, 1.0);
+    add(errors.low, family, calls[k] * (time.p50 - time.p10), ratio);
+    add(errors.high, family, calls[k] * (time.p90 - time.p50), ratio);
+    errors.total += calls[k] * time.p50;
   }
+  return errors;
 }
 
-FamilyTimes family_times(const Plan& plan, const CostTable& costs) {
-  FamilyTimes times{};
-  for (const Task& task : plan.tasks) {
-    const auto* id = std::get_if<KernelId>(&task.work);
-    if (id == nullptr) continue;
-    const auto index = static_cast<std::size_t>(*id);
-    auto& sum = times[static_cast<std::size_t>(family_of(plan.kernels[index].op))];
-    sum.p10 += costs[index].time.p10;
-    sum.p50 += costs[index].time.p50;
-    sum.p90 += costs[index].time.p90;
-  }
-  return times;
-}
-
-Estimate<Seconds> step_error_bar(Seconds step, const FamilyTimes& families, Seconds compute,
+Estimate<Seconds> step_error_bar(Seconds time, const KernelErrors& kernels, Seconds compute,
                                  Seconds exposed_communication) {
-  Seconds total;
-  for (const auto& family : families) total += family.p50;
-  const double scale = total > Seconds() ? compute / total : 0;
-  std::array<double, kKernelFamilyCount> low{}, high{};
-  for (std::size_t f = 0; f < kKernelFamilyCount; ++f) {
-    low[f] = scale * (families[f].p50 - families[f].p10).value();
-    high[f] = scale * (families[f].p90 - families[f].p50).value();
-  }
+  const double scale = kernels.total > Seconds() ? compute / kernels.total : 0;
   const double exposed = exposed_communication.value();
-  return {step - Seconds(combine(low, kCommunicationLow * exposed)), step,
-          step + Seconds(combine(high, kCommunicationHigh * exposed))};
+  const Seconds low(std::hypot(scale * std::sqrt(variance(kernels.low)), kCommunicationLow * exposed));
+  const Seconds high(std::hypot(scale * std::sqrt(variance(kernels.high)), kCommunicationHigh * exposed));
+  return {max(Seconds(), time - low), time, time + high};
 }
 
 }  // namespace tessera

@@ -61,7 +61,7 @@ std::vector<std::string> write_outputs(const std::filesystem::path& folder, cons
   remove_earlier(folder / "manifest.json");  // written last: a set without it is not complete
   remove_earlier(folder / (pack ? "trace.json" : "trace.json.gz"));
   write_file(folder / "summary.json", summary_json(summary).dump() + "\n");
-  write_file(folder / "ops.csv", ops_csv(plan, costs));
+  write_file(folder / "ops.csv", ops_csv(plan, costs, trace));
   write_file(folder / timeline_name, pack ? gzip(timeline) : timeline);
   write_file(folder / "manifest.json", manifest_json(manifest).dump() + "\n");
   return {"summary.json", "ops.csv", timeline_name, "manifest.json"};

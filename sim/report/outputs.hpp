@@ -25,8 +25,9 @@ std::string text_report(const Summary& summary);
 /// summary.json: field names carry units, an estimate is {"p10", "p50", "p90"}.
 Json summary_json(const Summary& summary);
 
-/// ops.csv: one row per distinct kernel and name, per GPU and step.
-std::string ops_csv(const Plan& plan, const CostTable& costs);
+/// ops.csv: one row per distinct kernel and name, and per collective and message size, per GPU and step. A collective's
+/// times are the mean of what the simulation saw, waiting for other ranks included.
+std::string ops_csv(const Plan& plan, const CostTable& costs, const Trace& trace);
 
 /// Chrome trace events: one process per simulated GPU with a thread per stream, one process for the links; times in us.
 /// Opens in Perfetto and speedscope.

@@ -13,23 +13,6 @@ namespace {
 /// Provenance of a part that takes less of the compute time than this does not decide the whole's.
 constexpr double kNegligibleShare = 0.01;
 
-std::string name_of(const Plan& plan, const Task& task) {
-  if (const auto* collective = std::get_if<Collective>(&task.work))
-    return std::string(to_string(collective->kind)) + " over " + std::string(to_string(collective->over));
-  return plan.names[task.name];
-}
-
-/// Duration of every task on the first simulated GPU; zero where spans were not recorded.
-std::vector<Seconds> durations(const Plan& plan, const Trace& trace) {
-  std::vector<Seconds> result(plan.tasks.size());
-  std::int32_t first = -1;
-  for (const Track& track : trace.tracks)
-    if (track.gpu >= 0 && (first < 0 || track.gpu < first)) first = track.gpu;
-  for (const Span& span : trace.spans)
-    if (trace.tracks[span.track].gpu == first) result[span.task] = span.end - span.start;
-  return result;
-}
-
 void add(Estimate<Seconds>& sum, const Estimate<Seconds>& part) {
   sum.p10 += part.p10;
   sum.p50 += part.p50;
@@ -38,11 +21,11 @@ void add(Estimate<Seconds>& sum, const Estimate<Seconds>& part) {
 
 /// Kernels by the model's price, collectives by what the simulation saw; calls of one name are wrong together.
 std::vector<OperatorShare> operator_shares(const SummaryInput& input) {
-  const auto lasted = durations(input.plan, input.trace);
+  const auto lasted = task_durations(input.plan, input.trace);
   std::map<std::string, OperatorShare> by_name;
   for (std::size_t i = 0; i < input.plan.tasks.size(); ++i) {
     const Task& task = input.plan.tasks[i];
-    OperatorShare& share = by_name[name_of(input.plan, task)];
+    OperatorShare& share = by_name[task_name(input.plan, task)];
     if (share.calls++ == 0) share.provenance = Provenance::measured;
     if (const auto* id = std::get_if<KernelId>(&task.work)) {
       const KernelCost& cost = input.costs[static_cast<std::size_t>(*id)];
@@ -114,14 +97,34 @@ void set_rates(Summary& s) {
       s.peak > FlopsPerSec() ? rate((s.model_flops / (s.peak * s.gpus)).value(), s.step_time) : Estimate<double>{};
 }
 
+/// Products of matrices, whatever they are called.
+bool is_model_work(const Kernel& kernel) {
+  return !std::holds_alternative<VectorShape>(kernel.shape) && !std::holds_alternative<MemoryShape>(kernel.shape);
+}
+
 }  // namespace
+
+std::string task_name(const Plan& plan, const Task& task) {
+  if (const auto* collective = std::get_if<Collective>(&task.work))
+    return std::string(to_string(collective->kind)) + " over " + std::string(to_string(collective->over));
+  return plan.names[task.name];
+}
+
+std::vector<Seconds> task_durations(const Plan& plan, const Trace& trace) {
+  std::vector<Seconds> result(plan.tasks.size());
+  std::int32_t first = -1;
+  for (const Track& track : trace.tracks)
+    if (track.gpu >= 0 && (first < 0 || track.gpu < first)) first = track.gpu;
+  for (const Span& span : trace.spans)
+    if (trace.tracks[span.track].gpu == first) result[span.task] = span.end - span.start;
+  return result;
+}
 
 Flops model_flops(const Graph& graph, const ParallelSpec& spec, bool training) {
   Flops forward;
   for (const Operator& op : graph.operators) {
     if (op.phase != Phase::forward) continue;
-    const KernelFamily family = family_of(op.kernel.op);
-    if (family == KernelFamily::gemm || family == KernelFamily::attention) forward += flops(op.kernel);
+    if (is_model_work(op.kernel)) forward += flops(op.kernel);
   }
   return forward * static_cast<double>(spec.micro_batches) * spec.dp * (training ? 3.0 : 1.0);
 }
@@ -147,7 +150,8 @@ Summary summarize(const SummaryInput& in) {
   s.samples_per_step = in.build.batch * s.parallel.micro_batches * s.parallel.dp;
   s.tokens_per_step = s.samples_per_step * s.sequence;
   set_time_split(s, in.trace);
-  s.step_time = step_error_bar(in.trace.makespan, family_times(in.plan, in.costs), s.compute, s.exposed_communication);
+  s.step_time = step_error_bar(in.trace.makespan, kernel_errors(in.plan, in.costs, in.cluster.gpu), s.compute,
+                               s.exposed_communication);
   s.model_flops = model_flops(in.graph, s.parallel, s.training);
   s.peak = in.cluster.gpu.peak_of(s.dtype);
   set_rates(s);

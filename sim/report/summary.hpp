@@ -53,6 +53,12 @@ struct Summary {
   std::uint32_t folded = 1;
 };
 
+/// What a task is called in every output: a kernel by its operator, a collective by kind and dimension ("all_reduce
+/// over tp").
+std::string task_name(const Plan& plan, const Task& task);
+/// How long every task lasted on the first simulated GPU; zero where spans were not recorded.
+std::vector<Seconds> task_durations(const Plan& plan, const Trace& trace);
+
 /// What a summary is made of.
 struct SummaryInput {
   std::string scenario, run;

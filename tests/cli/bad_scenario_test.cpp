@@ -168,10 +168,12 @@ TEST(BadScenario, CheckReportsTheMistakesOfAllFiles) {
 TEST(BadScenario, TwoScenariosOfOneNameWouldOverwriteEachOther) {
   const Scratch scratch;
   const std::string first = scratch.file("first.yaml", good()), second = scratch.file("second.yaml", good());
-  const Outcome outcome = run_program("simulate " + first + " " + second);
-  EXPECT_EQ(outcome.code, 2);
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_THAT(outcome.err, HasSubstr(second + ":1:7: error: name: 's' is the name of " + first + " too"));
+  for (const std::string verb : {"simulate ", "check "}) {
+    const Outcome outcome = run_program(verb + first + " " + second);
+    EXPECT_EQ(outcome.code, 2) << verb;
+    EXPECT_EQ(outcome.out, "") << verb;
+    EXPECT_THAT(outcome.err, HasSubstr(second + ":1:7: error: name: 's' is the name of " + first + " too")) << verb;
+  }
 }
 
 TEST(BadScenario, CheckFindsThatALatencyModelHasNoWeights) {

@@ -1,5 +1,7 @@
 #include "sim/app/validation/catalogue.hpp"
 
+#include <algorithm>
+
 #include "sim/base/error.hpp"
 
 namespace tessera {
@@ -42,6 +44,12 @@ const ModelConfig* Catalogue::model(RowReader& row) {
 const ClusterSpec* Catalogue::platform(RowReader& row) {
   return find<ClusterSpec>(
       platforms_, [](std::string_view name) { return find_cluster(name); }, row, "platform");
+}
+
+bool Catalogue::has_gpu(std::string_view name) const {
+  const auto alone = [&](const auto& entry) { return entry.second.value && entry.second.value->name == name; };
+  const auto inside = [&](const auto& entry) { return entry.second.value && entry.second.value->gpu.name == name; };
+  return std::ranges::any_of(gpus_, alone) || std::ranges::any_of(platforms_, inside);
 }
 
 }  // namespace tessera

@@ -22,6 +22,8 @@ class Catalogue {
   const GpuSpec* gpu(RowReader& row);
   const ModelConfig* model(RowReader& row);
   const ClusterSpec* platform(RowReader& row);
+  /// Whether some row asked for it, alone or in a platform.
+  [[nodiscard]] bool has_gpu(std::string_view name) const;
 
  private:
   template <class T>

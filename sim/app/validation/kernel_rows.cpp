@@ -35,13 +35,22 @@ Dtype read_dtype(RowReader& row) {
 }
 
 /// torch.bmm multiplies row-major matrices; a linear layer stores its weight transposed.
+GemmLayout read_layout(RowReader& row, bool batched) {
+  const std::string_view layout = row.text("layout");
+  if (layout.empty()) return batched ? GemmLayout::nn : GemmLayout::tn;
+  if (layout == "nn") return GemmLayout::nn;
+  if (layout == "nt") return GemmLayout::nt;
+  if (layout != "tn") row.mistake("layout", fmt::format("expected nn, tn or nt, found '{}'", layout));
+  return GemmLayout::tn;
+}
+
 Shape read_gemm(RowReader& row, Op op) {
   const bool batched = op == Op::bmm;
   return GemmShape{.batch = batched ? row.need_integer("b") : 1,
                    .m = row.need_integer("m"),
                    .n = row.need_integer("n"),
                    .k = row.need_integer("k"),
-                   .layout = batched ? GemmLayout::nn : GemmLayout::tn,
+                   .layout = read_layout(row, batched),
                    .bias = op == Op::linear};
 }
 
@@ -92,16 +101,6 @@ Shape read_shape(RowReader& row, Op op) {
   }
 }
 
-PredictContext read_context(RowReader& row) {
-  const std::string_view timing = row.text("timing");
-  const Runtime runtime = parse_runtime(row.text("runtime"));
-  if (timing == "eager") return {.timing = Timing::eager, .residency = Residency::warm, .runtime = runtime};
-  if (!timing.empty() && timing != "graph") {
-    row.mistake("timing", fmt::format("expected graph or eager, found '{}'", timing));
-  }
-  return {.timing = Timing::graph, .residency = Residency::rotated, .runtime = runtime};
-}
-
 Outcome outcome_of(const KernelCost& cost) {
   return {.prediction = Prediction{cost.time, cost.provenance}, .unsupported = {}};
 }
@@ -128,6 +127,16 @@ void predict_batch(std::span<const KernelRow> all, std::span<const std::size_t> 
 
 }  // namespace
 
+PredictContext read_kernel_context(RowReader& row) {
+  const std::string_view timing = row.text("timing");
+  const Runtime runtime = parse_runtime(row.text("runtime"));
+  if (timing == "eager") return {.timing = Timing::eager, .residency = Residency::warm, .runtime = runtime};
+  if (!timing.empty() && timing != "graph") {
+    row.mistake("timing", fmt::format("expected graph or eager, found '{}'", timing));
+  }
+  return {.timing = Timing::graph, .residency = Residency::rotated, .runtime = runtime};
+}
+
 KernelRow read_kernel_row(RowReader& row, Catalogue& catalogue) {
   KernelRow result;
   result.kernel.dtype = read_dtype(row);
@@ -135,7 +144,7 @@ KernelRow read_kernel_row(RowReader& row, Catalogue& catalogue) {
     result.kernel.op = *op;
     result.kernel.shape = read_shape(row, *op);
   }
-  result.context = read_context(row);
+  result.context = read_kernel_context(row);
   result.gpu = catalogue.gpu(row);
   return result;
 }

@@ -27,6 +27,10 @@ struct KernelRow {
 
 /// `timing` graph is a benchmark that rotates its weights (the operands of the next call are not in L2); eager repeats
 /// one call, so what fits stays in L2. Without `timing`: graph.
+PredictContext read_kernel_context(RowReader& row);
+
+/// Matrices lie as the column `layout` says (nn, tn, nt), where there is one, else as the operator's framework has
+/// them.
 KernelRow read_kernel_row(RowReader& row, Catalogue& catalogue);
 
 /// One outcome per row of `rows`, predicted in batches of one GPU. Mistakes go to `mistakes`; their rows have neither

@@ -7,6 +7,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
+#include "sim/report/error_bar.hpp"
 
 namespace tessera {
 namespace {
@@ -110,13 +111,20 @@ Seconds forward_end(const RunResult& result) {
   return end;
 }
 
-/// The part's share of the run carries the run's relative error bar.
-Estimate<Seconds> estimate_of(const RunResult& result, MeasuredPart part) {
-  Estimate<Seconds> time = result.summary.step_time;
-  if (part == MeasuredPart::whole) return time;
-  const double forward = forward_end(result) / result.trace.makespan;
-  time *= part == MeasuredPart::forward ? forward : 1.0 - forward;
-  return time;
+/// A part's bar is that of its own kernels, by the rule of the whole step; the simulated time of other things (idling,
+/// waiting) is shared out like its compute.
+Estimate<Seconds> estimate_of(const RunResult& result, const GpuSpec& gpu, MeasuredPart part) {
+  if (part == MeasuredPart::whole) return result.summary.step_time;
+  const bool forward = part == MeasuredPart::forward;
+  const Seconds end = forward_end(result), lasted = forward ? end : result.trace.makespan - end;
+  const KernelErrors errors = kernel_errors(
+      result.plan, result.costs, gpu, [&](const Task& task) { return (task.phase == Phase::forward) == forward; });
+  const double share = lasted / result.trace.makespan;
+  return step_error_bar(lasted, errors, min(errors.total, lasted), share * result.summary.exposed_communication);
+}
+
+void set_launch(const Profile& profile, ClusterSpec& cluster) {
+  if (cluster.gpu.name == profile.gpu) cluster.node.host_launch = profile.launch_time(cluster.node.host_launch);
 }
 
 }  // namespace
@@ -165,7 +173,8 @@ Outcome predict_model_row(const ModelRow& row, MeasuredPart part, const LatencyM
     if (!fits(row.spec))
       return {.prediction = std::nullopt, .unsupported = "does not fit on " + row.spec.cluster.gpu.name};
     const RunResult result = run(row.spec, model);
-    return {.prediction = Prediction{estimate_of(result, part), result.summary.provenance}, .unsupported = {}};
+    return {.prediction = Prediction{estimate_of(result, row.spec.cluster.gpu, part), result.summary.provenance},
+            .unsupported = {}};
   } catch (const RunError& error) {
     return {.prediction = std::nullopt, .unsupported = error.what()};
   }
@@ -174,13 +183,14 @@ Outcome predict_model_row(const ModelRow& row, MeasuredPart part, const LatencyM
 std::vector<Outcome> predict_model_rows(const CsvTable& table, std::span<const std::size_t> rows,
                                         const std::map<std::string, std::string>& defaults, Catalogue& catalogue,
                                         const LatencyModel& model, MeasuredPart part, Mistakes& mistakes,
-                                        const std::function<void()>& progress) {
+                                        const std::function<void()>& progress, std::span<const Profile> profiles) {
   const std::size_t before = mistakes.count();
   std::vector<ModelRow> runs;
   runs.reserve(rows.size());
   for (const std::size_t row : rows) {
     RowReader reader(table, row, defaults, mistakes);
     runs.push_back(read_model_row(reader, catalogue));
+    for (const Profile& profile : profiles) set_launch(profile, runs.back().spec.cluster);
   }
   std::vector<Outcome> outcomes(rows.size());
   if (mistakes.count() != before) return outcomes;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "models/calibrated_model.hpp"
 #include "sim/app/validation/catalogue.hpp"
 #include "sim/app/validation/kernel_rows.hpp"
 #include "sim/app/validation/model_rows.hpp"
@@ -160,8 +161,9 @@ void spread(ValidatedFile& file, const std::vector<Outcome>& predicted) {
 
 }  // namespace
 
-ValidationReport validate(const ValidationOptions& options, const LatencyModel& model,
+ValidationReport validate(const ValidationOptions& options, const LatencyModel& zero_shot,
                           const ValidationProgress& progress) {
+  const CalibratedModel model(zero_shot, options.profiles);
   ValidationReport report;
   const std::vector<Condition> where = parse_where(options.where);
   for (const auto& path : options.files) report.files.push_back(open(path, where));
@@ -182,13 +184,17 @@ ValidationReport validate(const ValidationOptions& options, const LatencyModel& 
       spread(file,
              predict_kernel_rows(file.table, rows, options.defaults, catalogue, model, options.runtime, mistakes));
     } else if (file.kind == MeasurementKind::model) {
-      spread(file,
-             predict_model_rows(file.table, rows, options.defaults, catalogue, model, part_of(column), mistakes, step));
+      spread(file, predict_model_rows(file.table, rows, options.defaults, catalogue, model, part_of(column), mistakes,
+                                      step, options.profiles));
     } else {
       spread(file, not_supported(rows.size(), file.kind));
     }
   }
   mistakes.check();
+  for (const Profile& profile : options.profiles)
+    if (!catalogue.has_gpu(profile.gpu))
+      throw InputError(
+          Diagnostic{"--profile", 0, 0, fmt::format("{} is of {}, and no row is", profile.name, profile.gpu)});
   summarise(report, by);
   return report;
 }

@@ -11,6 +11,7 @@
 
 #include "models/latency_model.hpp"
 #include "sim/app/validation/kernel_rows.hpp"
+#include "models/profile.hpp"
 #include "sim/app/validation/kind.hpp"
 #include "sim/app/validation/metrics.hpp"
 #include "sim/app/validation/outcome.hpp"
@@ -22,6 +23,7 @@ struct ValidationOptions {
   std::vector<std::filesystem::path> files{};
   std::string where{}, measure{};                 // empty: all rows; the kind's own column
   std::vector<std::string> by{};                  // empty: the default; {"none"}: no groups
+  std::vector<Profile> profiles{};                // shift `model` on their GPUs
   std::map<std::string, std::string> defaults{};  // `gpu`, `platform`: for rows that do not say
   RuntimeColumn runtime = RuntimeColumn::used;
 };
@@ -57,7 +59,7 @@ struct ValidationReport {
 using ValidationProgress = std::function<void(std::size_t done, std::size_t total)>;
 
 /// InputError with every mistake of all the files.
-ValidationReport validate(const ValidationOptions& options, const LatencyModel& model,
+ValidationReport validate(const ValidationOptions& options, const LatencyModel& zero_shot,
                           const ValidationProgress& progress = {});
 
 }  // namespace tessera

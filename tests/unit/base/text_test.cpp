@@ -27,6 +27,9 @@ TEST(Text, NearestName) {
   EXPECT_EQ(nearest_name("", names), std::nullopt);
   EXPECT_EQ(did_you_mean("latencey", names), "; did you mean 'latency'?");
   EXPECT_EQ(did_you_mean("colour", names), "");
+  const std::vector<std::string> boards{"A100-PCIE", "H100-NVL", "H100-PCIE", "H100-SXM", "MI100"};
+  EXPECT_EQ(did_you_mean("H100", boards), "; did you mean 'H100-NVL', 'H100-PCIE' or 'H100-SXM'?");
+  EXPECT_EQ(did_you_mean("H100-P", boards), "; did you mean 'H100-PCIE'?");
 }
 
 TEST(Text, SplitAndTrim) {

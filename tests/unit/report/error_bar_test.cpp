@@ -2,69 +2,111 @@
 
 #include <gtest/gtest.h>
 
+#include "models/shared_error.hpp"
 #include "sim/report/error_bar.hpp"
 #include "tests/unit/report/tiny_run.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr double kSquaredShare = 1 - kCommonErrorShare;
+/// `distinct` GEMM shapes, each called `calls` times for 1 s, wrong by -0.1 and +0.2 s; `ratio` of the variance shared.
+struct EqualKernels {
+  Plan plan;
+  CostTable costs;
+  GpuSpec gpu = TinyRun().cluster.gpu;
 
-FamilyTimes two_families(double first, double second, double low, double high) {
-  FamilyTimes times{};
-  times[0] = {Seconds(first * (1 - low)), Seconds(first), Seconds(first * (1 + high))};
-  times[1] = {Seconds(second * (1 - low)), Seconds(second), Seconds(second * (1 + high))};
-  return times;
+  EqualKernels(int distinct, int calls, double ratio) {
+    for (int k = 0; k < distinct; ++k) {
+      plan.kernels.push_back({Op::linear, Dtype::bf16, GemmShape{.m = 10 + k, .n = 10, .k = 10}});
+      costs.emplace_back();
+      costs.back().time = {Seconds(0.9), Seconds(1), Seconds(1.2)};
+      costs.back().shared_ratio = ratio;
+      for (int call = 0; call < calls; ++call) plan.tasks.emplace_back().work = KernelId(static_cast<unsigned>(k));
+    }
+  }
+  [[nodiscard]] Estimate<Seconds> bar() const {
+    const KernelErrors errors = kernel_errors(plan, costs, gpu);
+    return step_error_bar(errors.total, errors, errors.total, Seconds());
+  }
+};
+
+TEST(KernelErrors, CallsOfOneKernelAreWrongTogetherWhateverIsShared) {
+  for (const double ratio : {0.0, 0.3, 1.0}) {
+    const auto bar = EqualKernels(1, 9, ratio).bar();
+    EXPECT_NEAR(bar.p10.value(), 9 * 0.9, 1e-12) << ratio;
+    EXPECT_NEAR(bar.p90.value(), 9 * 1.2, 1e-12) << ratio;
+  }
 }
 
-TEST(FamilyTimes, SumsQuantilesPerFamily) {
-  const TinyRun run;
-  const FamilyTimes times = family_times(run.plan, run.costs);
-  const auto& gemm = times[static_cast<std::size_t>(KernelFamily::gemm)];
-  const auto& memory = times[static_cast<std::size_t>(KernelFamily::memory)];
-  EXPECT_DOUBLE_EQ(gemm.p10.value(), 2 * 0.9);
-  EXPECT_DOUBLE_EQ(gemm.p90.value(), 2 * 1.2);
-  EXPECT_DOUBLE_EQ(memory.p50.value(), 2.0);
-  EXPECT_EQ(times[static_cast<std::size_t>(KernelFamily::vector)].p50, Seconds());
+TEST(KernelErrors, OwnErrorsOfDistinctKernelsAddInQuadrature) {
+  const auto bar = EqualKernels(9, 1, 0).bar();
+  EXPECT_NEAR(bar.p10.value(), 9 - 0.1 * 3, 1e-12);
+  EXPECT_NEAR(bar.p90.value(), 9 + 0.2 * 3, 1e-12);
 }
 
-TEST(StepErrorBar, OneFamilyKeepsItsRelativeBand) {
-  const auto bar = step_error_bar(Seconds(10), two_families(10, 0, 0.1, 0.2), Seconds(10), Seconds());
-  EXPECT_DOUBLE_EQ(bar.p10.value(), 9);
-  EXPECT_DOUBLE_EQ(bar.p50.value(), 10);
-  EXPECT_DOUBLE_EQ(bar.p90.value(), 12);
+TEST(KernelErrors, SharedErrorsAddLinearly) {
+  const auto bar = EqualKernels(9, 1, 1).bar();
+  EXPECT_NEAR(bar.p10.value(), 9 * 0.9, 1e-12);
+  EXPECT_NEAR(bar.p90.value(), 9 * 1.2, 1e-12);
 }
 
-TEST(StepErrorBar, TwoFamiliesArePartlyCorrelated) {
-  const auto bar = step_error_bar(Seconds(10), two_families(6, 4, 0.1, 0.1), Seconds(10), Seconds());
-  const double deviation = std::sqrt(kSquaredShare * (0.6 * 0.6 + 0.4 * 0.4) + kCommonErrorShare * 1.0);
-  EXPECT_DOUBLE_EQ(bar.p90.value(), 10 + deviation);
-  EXPECT_LT(deviation, 1.0);                               // fully correlated
-  EXPECT_GT(deviation, std::sqrt(0.6 * 0.6 + 0.4 * 0.4));  // independent
+TEST(KernelErrors, TheSharedPartIsWhatManyKernelsKeep) {
+  double before = 1;
+  for (const int distinct : {1, 4, 16, 64}) {
+    const auto bar = EqualKernels(distinct, 1, 0.25).bar();
+    const double relative = bar.p90 / bar.p50 - 1;
+    EXPECT_NEAR(relative, 0.2 * std::sqrt(0.25 + 0.75 / distinct), 1e-12);
+    EXPECT_LT(relative, before);
+    before = relative;
+  }
+}
+
+TEST(KernelErrors, CountsTheChosenTasksAlone) {
+  EqualKernels run(2, 3, 1);
+  run.plan.tasks[0].phase = Phase::backward;
+  const KernelErrors forward =
+      kernel_errors(run.plan, run.costs, run.gpu, [](const Task& task) { return task.phase == Phase::forward; });
+  EXPECT_DOUBLE_EQ(forward.total.value(), 5);
+}
+
+TEST(StepErrorBar, FamiliesArePartlyCorrelated) {
+  const TinyRun run;  // a GEMM of 2 x 1 s and a copy of 2 s, each -10 / +20 %, wrong together
+  const KernelErrors errors = kernel_errors(run.plan, run.costs, run.cluster.gpu);
+  const double rho = error_correlation(FamilyId::gemm_simt, FamilyId::memory);
+  const double deviation = std::sqrt(0.4 * 0.4 + 0.4 * 0.4 + 2 * rho * 0.4 * 0.4);
+  EXPECT_NEAR(step_error_bar(Seconds(4), errors, Seconds(4), Seconds()).p90.value(), 4 + deviation, 1e-12);
+  EXPECT_LT(deviation, 0.8);                   // fully correlated
+  EXPECT_GT(deviation, std::hypot(0.4, 0.4));  // independent
+}
+
+TEST(StepErrorBar, CorrelationsAreThoseOfSomeDistribution) {
+  for (std::size_t f = 0; f < families().size(); ++f) {
+    for (std::size_t g = 0; g < families().size(); ++g) {
+      const auto a = static_cast<FamilyId>(f), b = static_cast<FamilyId>(g);
+      EXPECT_EQ(error_correlation(a, b), error_correlation(b, a));
+      EXPECT_EQ(error_correlation(a, b) == 1, a == b);
+      EXPECT_GT(error_correlation(a, b), 0);
+    }
+  }
 }
 
 TEST(StepErrorBar, CommunicationIsIndependentOfCompute) {
-  const auto bar = step_error_bar(Seconds(14), two_families(10, 0, 0.1, 0.1), Seconds(10), Seconds(4));
-  EXPECT_DOUBLE_EQ(bar.p10.value(), 14 - std::hypot(1.0, 4 * kCommunicationLow));
-  EXPECT_DOUBLE_EQ(bar.p90.value(), 14 + std::hypot(1.0, 4 * kCommunicationHigh));
+  const EqualKernels run(1, 10, 1);
+  const auto bar = step_error_bar(Seconds(14), kernel_errors(run.plan, run.costs, run.gpu), Seconds(10), Seconds(4));
+  EXPECT_NEAR(bar.p10.value(), 14 - std::hypot(1.0, 4 * kCommunicationLow), 1e-12);
+  EXPECT_NEAR(bar.p90.value(), 14 + std::hypot(2.0, 4 * kCommunicationHigh), 1e-12);
 }
 
 TEST(StepErrorBar, ScalesToTheComputeTimeThatTheSimulationSaw) {
-  const auto bar = step_error_bar(Seconds(6), two_families(10, 0, 0.1, 0.1), Seconds(5), Seconds());
-  EXPECT_DOUBLE_EQ(bar.p90.value(), 6 + 0.5);
+  const EqualKernels run(1, 10, 1);
+  const auto bar = step_error_bar(Seconds(6), kernel_errors(run.plan, run.costs, run.gpu), Seconds(5), Seconds());
+  EXPECT_NEAR(bar.p90.value(), 6 + 1.0, 1e-12);
 }
 
 TEST(StepErrorBar, NoKernelsNoBand) {
-  const auto bar = step_error_bar(Seconds(3), FamilyTimes{}, Seconds(), Seconds());
+  const auto bar = step_error_bar(Seconds(3), kernel_errors({}, {}, TinyRun().cluster.gpu), Seconds(), Seconds());
   EXPECT_EQ(bar.p10, Seconds(3));
   EXPECT_EQ(bar.p90, Seconds(3));
-}
-
-TEST(KernelFamily, EveryOperatorHasOne) {
-  EXPECT_EQ(family_of(Op::bmm), KernelFamily::gemm);
-  EXPECT_EQ(family_of(Op::attention_backward), KernelFamily::attention);
-  EXPECT_EQ(family_of(Op::optimizer), KernelFamily::memory);
-  EXPECT_EQ(family_of(Op::gelu), KernelFamily::vector);
 }
 
 }  // namespace

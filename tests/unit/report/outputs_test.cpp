@@ -10,6 +10,7 @@
 #include "sim/base/text.hpp"
 #include "sim/config/csv.hpp"
 #include "sim/config/gzip.hpp"
+#include "sim/report/error_bar.hpp"
 #include "sim/report/outputs.hpp"
 #include "tests/unit/report/tiny_run.hpp"
 
@@ -32,10 +33,16 @@ TEST(SummaryJson, ReadsBackWithUnitsInItsNames) {
   EXPECT_EQ(json.at("folded").integer(), 2);
 }
 
-TEST(OpsCsv, OneRowPerKernelAndName) {
+TEST(OpsCsv, OneRowPerKernelAndNameThenPerCollective) {
   const TinyRun run;
-  const CsvTable table = CsvTable::parse(ops_csv(run.plan, run.costs), "ops.csv");
-  ASSERT_EQ(table.rows(), 2u);
+  const CsvTable table = CsvTable::parse(ops_csv(run.plan, run.costs, run.trace), "ops.csv");
+  ASSERT_EQ(table.rows(), 3u);
+  EXPECT_EQ(table.cell(2, table.need("name")), "all_reduce over dp");
+  EXPECT_EQ(table.cell(2, table.need("kernel")), "all_reduce over dp bytes=100");
+  EXPECT_EQ(table.integer(2, table.need("calls")), 1);
+  EXPECT_EQ(table.number(2, table.need("call_p50_s")), 1.0);
+  EXPECT_EQ(table.number(2, table.need("call_p90_s")), 1 + kCommunicationHigh);
+  EXPECT_EQ(table.cell(2, table.need("flops")), "");
   EXPECT_EQ(table.cell(1, table.need("name")), "copy, out");
   EXPECT_EQ(table.integer(0, table.need("calls")), 2);
   EXPECT_EQ(table.number(0, table.need("total_p50_s")), 2.0);
@@ -62,6 +69,16 @@ TEST(ChromeTrace, EverySpanIsAnEventOnANamedThread) {
   EXPECT_EQ(threads, used);
   EXPECT_DOUBLE_EQ(end, 5e6);
   EXPECT_EQ(json.at("traceEvents").items().back().at("args").at("labels").text(), "each simulated GPU stands for 2");
+}
+
+TEST(ChromeTrace, TasksAreCalledAsInTheTable) {
+  const TinyRun run;
+  std::set<std::string> shown, listed;
+  const Json json = parse_json(chrome_trace(run.trace, run.plan), "trace.json");
+  for (const Json& event : json.at("traceEvents").items())
+    if (event.at("ph").text() == "X") shown.insert(event.at("name").text());
+  for (const OperatorShare& op : run.summary().operators) listed.insert(op.name);
+  EXPECT_EQ(shown, listed);
 }
 
 TEST(ChromeTrace, LinksAreAProcessOfTheirOwn) {

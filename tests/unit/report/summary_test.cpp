@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "models/device.hpp"
+#include "models/shared_error.hpp"
 #include "sim/report/error_bar.hpp"
 #include "tests/unit/report/tiny_run.hpp"
 
@@ -22,7 +23,8 @@ TEST(Summary, TokensRatesAndTheirErrorBars) {
 TEST(Summary, StepBandCombinesKernelsAndCommunication) {
   const Summary s = TinyRun().summary();
   // Families deviate by 2 x 0.2 and 0.4 above, the exposed second of communication by its constant.
-  const double kernels = (1 - kCommonErrorShare) * (0.4 * 0.4 + 0.4 * 0.4) + kCommonErrorShare * 0.8 * 0.8;
+  const double rho = error_correlation(FamilyId::gemm_simt, FamilyId::memory);
+  const double kernels = 0.4 * 0.4 + 0.4 * 0.4 + 2 * rho * 0.4 * 0.4;
   EXPECT_DOUBLE_EQ(s.step_time.p90.value(), 5.5 + std::sqrt(kernels + kCommunicationHigh * kCommunicationHigh));
 }
 
