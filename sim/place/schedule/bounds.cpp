@@ -8,16 +8,14 @@ namespace tessera {
 namespace {
 
 Energy& operator+=(Energy& sum, const Energy& e) {
-  sum.chip += e.chip;
-  sum.tensor += e.tensor;
-  sum.vector += e.vector;
-  sum.hbm += e.hbm;
-  sum.buffer += e.buffer;
+  for (std::size_t k = 0; k < sum.of.size(); ++k) sum.of[k] += e.of[k];
   return sum;
 }
 
 Seconds largest(const Energy& e) {
-  return max(max(e.chip, max(e.tensor, e.vector)), max(e.hbm, e.buffer));
+  Seconds most;
+  for (const Seconds energy : e.of) most = max(most, energy);
+  return most;
 }
 
 /// Earliest starts: the longest chain of what comes before, or its energy after some head. Called with the arrows
@@ -45,16 +43,15 @@ std::vector<Seconds> heads_of(const Instance& instance, const std::vector<Energy
   return head;
 }
 
-/// A topological order that respects added precedences: by the number of predecessors.
-std::vector<std::size_t> sequence_of(const Instance& instance) {
-  std::vector<int> ahead(instance.size(), 0);
-  for (std::size_t j = 0; j < instance.size(); ++j) {
-    for (std::size_t i = 0; i < instance.size(); ++i) ahead[j] += instance.precedes(i, j) ? 1 : 0;
+Seconds critical_path(const Instance& instance) {
+  std::vector<Seconds> end(instance.size());
+  Seconds longest;
+  for (std::size_t i = 0; i < instance.size(); ++i) {
+    for (const int p : instance.before[i]) end[i] = max(end[i], end[static_cast<std::size_t>(p)]);
+    end[i] += instance.tasks[i].shortest();
+    longest = max(longest, end[i]);
   }
-  std::vector<std::size_t> sequence(instance.size());
-  std::iota(sequence.begin(), sequence.end(), std::size_t{0});
-  std::stable_sort(sequence.begin(), sequence.end(), [&](std::size_t a, std::size_t b) { return ahead[a] < ahead[b]; });
-  return sequence;
+  return longest;
 }
 
 bool fix_choices(Instance& instance, Seconds limit, const Windows& windows, bool& changed) {
@@ -95,36 +92,38 @@ bool fix_orders(Instance& instance, Seconds limit, const Windows& windows, bool&
 }  // namespace
 
 Energy energy_of_rest(const Instance& instance, std::size_t i, bool all_cores, Seconds rest) {
-  if (all_cores) return {rest, rest, rest};
+  Energy energy;
   const CoreClass core = instance.tasks[i].core;
-  return {rest / instance.width[i], core == CoreClass::vector ? Seconds() : rest / instance.tensor_width[i],
-          core == CoreClass::tensor ? Seconds() : rest / instance.vector_width[i]};
+  const double tensor = core == CoreClass::vector ? 0.0 : 1.0 / instance.tensor_width[i];
+  const double vector = core == CoreClass::tensor ? 0.0 : 1.0 / instance.vector_width[i];
+  energy.of[0] = all_cores ? rest : rest / instance.width[i];
+  for (std::size_t k = 0; k < kTensorWeights.size(); ++k) {
+    const double weight = kTensorWeights[k];
+    energy.of[1 + k] = all_cores ? rest : rest * (weight * tensor + (1.0 - weight) * vector);
+  }
+  return energy;
 }
 
 Energy energy_of(const Instance& instance, std::size_t i) {
   const Task& task = instance.tasks[i];
-  const Energy all = energy_of_rest(instance, i, true, task.all_cores);
-  const Energy one = energy_of_rest(instance, i, false, task.one_core);
-  Energy least = task.may_one ? one : all;
+  Energy least = energy_of_rest(instance, i, !task.may_one, task.may_one ? task.one_core : task.all_cores);
   if (task.may_one && task.may_all) {
-    least = {min(one.chip, all.chip), min(one.tensor, all.tensor), min(one.vector, all.vector)};
+    for (Seconds& energy : least.of) energy = min(energy, task.all_cores);
   }
-  least.hbm = task.hbm;
-  least.buffer = task.buffer;
+  least.of[kTensorWeights.size() + 1] = task.hbm;
+  least.of[kTensorWeights.size() + 2] = task.buffer;
   return least;
 }
 
 ScheduleBound bound_of(const Instance& instance) {
-  const Seconds bound = windows_of(instance).bound.makespan;
-  std::vector<Seconds> end(instance.size());
-  Seconds longest;
-  for (std::size_t i = 0; i < instance.size(); ++i) {
-    for (const int p : instance.before[i]) end[i] = max(end[i], end[static_cast<std::size_t>(p)]);
-    end[i] += instance.tasks[i].shortest();
-    longest = max(longest, end[i]);
+  ScheduleBound bound;
+  for (const std::vector<std::size_t>& block : consecutive_blocks(instance)) {
+    const Instance part(instance, block);
+    const Seconds makespan = windows_of(part).bound.makespan;
+    bound.makespan += makespan;
+    if (makespan > critical_path(part) * (1.0 + kRounding)) bound.rule = BoundRule::energy;
   }
-  const bool chain = longest >= bound * (1.0 - kRounding);
-  return {.makespan = bound, .rule = chain ? BoundRule::critical_path : BoundRule::energy};
+  return bound;
 }
 
 Seconds energy_bound(const std::vector<EnergyItem>& items) {
@@ -172,6 +171,41 @@ bool restrict_to_better(Instance& instance, Seconds incumbent, Windows& windows)
     if (changed) windows = windows_of(instance);
   }
   return true;
+}
+
+bool probe_choices(Instance& instance, Seconds incumbent, Windows& windows) {
+  const Seconds limit = incumbent * (1.0 - kRounding);
+  if (!restrict_to_better(instance, incumbent, windows)) return false;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t i = 0; i < instance.size(); ++i) {
+      for (bool Task::*choice : {&Task::may_one, &Task::may_all}) {
+        if (!instance.tasks[i].may_one || !instance.tasks[i].may_all) break;
+        instance.tasks[i].*choice = false;
+        const bool too_long = windows_of(instance).bound.makespan >= limit;
+        instance.tasks[i].*choice = true;
+        if (!too_long) continue;
+        // Without this choice nothing is better: the other one goes.
+        instance.tasks[i].*(choice == &Task::may_one ? &Task::may_all : &Task::may_one) = false;
+        windows = windows_of(instance);
+        if (!restrict_to_better(instance, incumbent, windows)) return false;
+        changed = true;
+      }
+    }
+  }
+  return true;
+}
+
+Seconds refuted_makespan(const Instance& instance, const Windows& windows, Seconds incumbent) {
+  Seconds low = windows.bound.makespan, high = incumbent;
+  constexpr int kSteps = 10;
+  for (int step = 0; step < kSteps && low < high * (1.0 - kRounding); ++step) {
+    const Seconds middle = step == 0 ? incumbent : (low + high) / 2;
+    Instance trial = instance;
+    Windows trial_windows = windows;
+    (probe_choices(trial, middle, trial_windows) ? high : low) = middle;
+  }
+  return low;
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #include "sim/place/schedule/instance.hpp"
 
 #include <algorithm>
+#include <numeric>
 
 #include "sim/base/error.hpp"
 
@@ -10,6 +11,14 @@ namespace {
 
 bool takes(CoreClass core, CoreClass kind) {
   return core == kind || core == CoreClass::fused;
+}
+
+std::vector<std::size_t> predecessor_counts(const Instance& instance) {
+  std::vector<std::size_t> ahead(instance.size(), 0);
+  for (std::size_t j = 0; j < instance.size(); ++j) {
+    for (std::size_t i = 0; i < instance.size(); ++i) ahead[j] += instance.precedes(i, j) ? 1 : 0;
+  }
+  return ahead;
 }
 
 }  // namespace
@@ -42,6 +51,48 @@ Instance::Instance(const ScheduleProblem& problem) {
       order[static_cast<std::size_t>(i) * size() + static_cast<std::size_t>(j)] = graph.precedes(i, j);
     }
   }
+}
+
+Instance::Instance(const Instance& whole, const std::vector<std::size_t>& part)
+    : cores(whole.cores), pairs(whole.pairs) {
+  std::vector<int> index(whole.size(), -1);
+  for (std::size_t i = 0; i < part.size(); ++i) index[part[i]] = static_cast<int>(i);
+  const auto inside = [&](const std::vector<int>& others) {
+    std::vector<int> result;
+    for (const int other : others) {
+      if (const int i = index[static_cast<std::size_t>(other)]; i >= 0) result.push_back(i);
+    }
+    return result;
+  };
+  for (const std::size_t i : part) {
+    tasks.push_back(whole.tasks[i]);
+    before.push_back(inside(whole.before[i]));
+    after.push_back(inside(whole.after[i]));
+    width.push_back(whole.width[i]);
+    tensor_width.push_back(whole.tensor_width[i]);
+    vector_width.push_back(whole.vector_width[i]);
+    for (const std::size_t j : part) order.push_back(whole.precedes(i, j));
+  }
+}
+
+std::vector<std::size_t> sequence_of(const Instance& instance) {
+  const std::vector<std::size_t> ahead = predecessor_counts(instance);
+  std::vector<std::size_t> sequence(instance.size());
+  std::iota(sequence.begin(), sequence.end(), std::size_t{0});
+  std::stable_sort(sequence.begin(), sequence.end(), [&](std::size_t a, std::size_t b) { return ahead[a] < ahead[b]; });
+  return sequence;
+}
+
+std::vector<std::vector<std::size_t>> consecutive_blocks(const Instance& instance) {
+  const std::vector<std::size_t> ahead = predecessor_counts(instance), sequence = sequence_of(instance);
+  std::vector<std::vector<std::size_t>> blocks;
+  for (std::size_t n = 0; n < sequence.size(); ++n) {
+    // What all n operators so far precede begins a block, if it has the fewest predecessors of those left.
+    if (blocks.empty() || ahead[sequence[n]] == n) blocks.emplace_back();
+    blocks.back().push_back(sequence[n]);
+  }
+  for (std::vector<std::size_t>& block : blocks) std::sort(block.begin(), block.end());
+  return blocks;
 }
 
 bool Instance::add_precedence(std::size_t i, std::size_t j) {

@@ -1,6 +1,7 @@
 // A scheduling problem with what is known so far about every operator's choice and order; internal to this folder.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <vector>
@@ -27,6 +28,9 @@ struct Task {
 struct Instance {
   explicit Instance(const ScheduleProblem& problem);
 
+  /// Of some operators, ascending. Widths stay those in the whole.
+  Instance(const Instance& whole, const std::vector<std::size_t>& part);
+
   [[nodiscard]] std::size_t size() const { return tasks.size(); }
   [[nodiscard]] bool precedes(std::size_t i, std::size_t j) const { return order[i * size() + j]; }
   /// Adds i before j and what follows from it; false if j precedes i.
@@ -45,11 +49,17 @@ struct Instance {
   std::vector<char> order;
 };
 
+/// Operators in groups, each of which precedes the next entirely: schedules of the groups add up.
+std::vector<std::vector<std::size_t>> consecutive_blocks(const Instance& instance);
+
 /// Operators' earliest starts, and the time that must follow their ends.
 struct Windows {
   std::vector<Seconds> head, tail;
   ScheduleBound bound;
 };
+
+/// A topological order that respects added precedences.
+std::vector<std::size_t> sequence_of(const Instance& instance);
 
 /// Heads, tails and the bound, by critical paths and energies.
 Windows windows_of(const Instance& instance);
@@ -57,11 +67,19 @@ Windows windows_of(const Instance& instance);
 /// Fixes choices and orders that every schedule shorter than `incumbent` must have, until nothing follows any more.
 /// `windows` becomes those of such schedules; false: there is none.
 bool restrict_to_better(Instance& instance, Seconds incumbent, Windows& windows);
+/// The same, and every choice is tried for its bound; dearer.
+bool probe_choices(Instance& instance, Seconds incumbent, Windows& windows);
+/// The longest makespan found, by bisection up to `incumbent`, below which probe_choices leaves no schedule: a lower
+/// bound.
+Seconds refuted_makespan(const Instance& instance, const Windows& windows, Seconds incumbent);
 
-/// What one operator asks of the chip while it runs, as a share of the time of: the whole chip, its tensor cores, its
-/// vector cores, its shared ports. Operators that run together never add up to more than 1 of each.
+/// What an operator asks of the chip while it runs, measured in several ways, each as a share of the time that passes:
+/// operators that run together never add up to more than 1 in any of them. [0]: w operators at most run at the same
+/// time, each counts 1/w. [1..7]: a share `kTensorWeights` of the tensor cores' time and the rest of the vector cores'.
+/// [8], [9]: the shared ports.
+inline constexpr std::array kTensorWeights{1.0, 31.0 / 32, 7.0 / 8, 1.0 / 2, 1.0 / 8, 1.0 / 32, 0.0};
 struct Energy {
-  Seconds chip, tensor, vector, hbm{}, buffer{};
+  std::array<Seconds, kTensorWeights.size() + 3> of{};
 };
 Energy energy_of(const Instance& instance, std::size_t i);
 /// The same for what is left of an operator that runs, `all_cores` or not.
@@ -97,12 +115,13 @@ using Retime = std::function<Placement(const Placement&)>;
 /// The best list schedule found over choices, after `retime` if there is one; stops at one that meets `bound`.
 Placement best_list_schedule(const Instance& instance, Seconds bound, const Retime& retime = {});
 
-/// Branch and bound below `incumbent`.
 struct SearchResult {
-  bool complete = false;
+  bool complete = false;  // nothing is better than the incumbent now
   std::int64_t nodes = 0;
 };
-SearchResult search_better(const Instance& instance, const Windows& windows, const ScheduleLimits& limits,
-                           Placement& incumbent);
+/// Depth-first branch and bound below `incumbent`, which it improves.
+SearchResult search_better(const Instance& instance, const Windows& windows, std::int64_t nodes, Placement& incumbent);
+/// Beam search of this width below `incumbent`, which it improves.
+SearchResult beam_search(const Instance& instance, const Windows& windows, std::size_t width, Placement& incumbent);
 
 }  // namespace tessera

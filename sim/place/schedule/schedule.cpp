@@ -16,6 +16,52 @@ bool sharpen(Instance& instance, Windows& windows, const Placement& incumbent, S
   return !better_possible;
 }
 
+struct Solved {
+  Placement placement;
+  ScheduleBound bound{};
+  bool limit_reached = false;
+  std::int64_t nodes = 0;
+};
+
+constexpr std::int64_t kBeamShare = 3;      // of the nodes, the beam's part
+constexpr std::int64_t kMovesOfAState = 8;  // about
+
+/// `nodes` <= 0: no search.
+Solved solve(const Instance& instance, std::int64_t nodes) {
+  Solved solved{.placement = {}, .bound = bound_of(instance)};
+  solved.placement = best_list_schedule(instance, solved.bound.makespan);
+  if (solved.bound.makespan >= solved.placement.makespan * (1.0 - kRounding)) return solved;
+  Windows windows = windows_of(instance);
+  Instance better = instance;
+  if (sharpen(better, windows, solved.placement, solved.bound)) return solved;
+  solved.limit_reached = true;
+  if (nodes <= 0) return solved;
+  const auto proven = [&](const SearchResult& result) {
+    solved.nodes += result.nodes;
+    solved.limit_reached = !result.complete;
+    if (result.complete) solved.bound = {.makespan = solved.placement.makespan, .rule = BoundRule::search};
+    return result.complete;
+  };
+  const Seconds refuted = refuted_makespan(better, windows, solved.placement.makespan);
+  if (refuted > solved.bound.makespan * (1.0 + kRounding)) {
+    solved.bound = {.makespan = refuted, .rule = BoundRule::forcing};
+  }
+  if (!probe_choices(better, solved.placement.makespan, windows)) {
+    solved.limit_reached = false;
+    return solved;
+  }
+  const auto operators = static_cast<std::int64_t>(instance.size());
+  const std::int64_t width = std::max<std::int64_t>(1, nodes / (kBeamShare * kMovesOfAState * operators));
+  if (proven(beam_search(better, windows, static_cast<std::size_t>(width), solved.placement))) return solved;
+  if (!probe_choices(better, solved.placement.makespan, windows)) {
+    solved.bound = {.makespan = solved.placement.makespan, .rule = BoundRule::forcing};
+    solved.limit_reached = false;
+    return solved;
+  }
+  proven(search_better(better, windows, nodes - solved.nodes, solved.placement));
+  return solved;
+}
+
 }  // namespace
 
 Schedule schedule_of(const ScheduleProblem& problem, const Placement& placement, const ScheduleBound& bound) {
@@ -52,16 +98,25 @@ Schedule list_schedule(const ScheduleProblem& problem) {
 }
 
 Schedule optimal_schedule(const ScheduleProblem& problem, const ScheduleLimits& limits) {
-  Instance instance(problem);
-  Windows windows = windows_of(instance);
-  ScheduleBound bound = bound_of(instance);
-  Placement best = best_list_schedule(instance, bound.makespan);
-  if (sharpen(instance, windows, best, bound) || limits.nodes == 0) return schedule_of(problem, best, bound);
-  const SearchResult search = search_better(instance, windows, limits, best);
-  if (search.complete) bound = {.makespan = best.makespan, .rule = BoundRule::search};
-  Schedule schedule = schedule_of(problem, best, bound);
-  schedule.limit_reached = !search.complete;
-  schedule.nodes = search.nodes;
+  const Instance whole(problem);
+  Solved all{.placement = {.tasks = std::vector<PlacedOperator>(whole.size()), .makespan = {}}};
+  for (const std::vector<std::size_t>& block : consecutive_blocks(whole)) {
+    const Solved solved = solve(Instance(whole, block), limits.nodes - all.nodes);
+    const Seconds begin = all.placement.makespan;
+    for (std::size_t i = 0; i < block.size(); ++i) {
+      PlacedOperator& placed = all.placement.tasks[block[i]] = solved.placement.tasks[i];
+      placed.start += begin;
+      placed.end += begin;
+    }
+    all.placement.makespan += solved.placement.makespan;
+    all.bound.makespan += solved.bound.makespan;
+    all.bound.rule = std::max(all.bound.rule, solved.bound.rule);
+    all.limit_reached = all.limit_reached || solved.limit_reached;
+    all.nodes += solved.nodes;
+  }
+  Schedule schedule = schedule_of(problem, all.placement, all.bound);
+  schedule.limit_reached = all.limit_reached;
+  schedule.nodes = all.nodes;
   return schedule;
 }
 

@@ -104,6 +104,25 @@ TEST(Schedule, SaysWhenTheLimitStoppedTheSearch) {
   EXPECT_EQ(whole.makespan, 12.0_s);
 }
 
+TEST(Schedule, AnIdleCoreTakesWeightGradients) {
+  // Two products in a row, backward: input gradients 1 -> 0 are a chain of 2 s each; nothing waits for weight gradients
+  // 2 (of 0, after 1) and 3 (of 1).
+  const OperatorOrder order({.core = std::vector(4, T), .edges = {{1, 0}, {1, 2}}});
+  const std::vector<OperatorLatency> latency(4, {2.0_s, 2.0_s});
+  EXPECT_EQ(optimal_schedule({order, latency, {1, 1}}).makespan, 4 * 2.0_s);
+  EXPECT_EQ(optimal_schedule({order, latency, {2, 1}}).makespan, 2 * 2.0_s);
+}
+
+TEST(Schedule, ConsecutiveBlocksAddUp) {
+  // 0, 1 -> 2 -> 3, 4, 5: two and three products around one, on two cores.
+  const OperatorOrder order({.core = std::vector(6, T), .edges = {{0, 2}, {1, 2}, {2, 3}, {2, 4}, {2, 5}}});
+  const std::vector<OperatorLatency> latency(6, {3.0_s, 3.0_s});
+  const Schedule schedule = optimal_schedule({order, latency, {2, 1}});
+  EXPECT_EQ(schedule.makespan, 3.0_s + 3.0_s + 6.0_s);
+  EXPECT_TRUE(schedule.optimal());
+  EXPECT_DOUBLE_EQ(schedule_bound({order, latency, {2, 1}}).makespan.value(), 3.0 + 3.0 + 4.5);
+}
+
 class Violations : public testing::Test {
  protected:
   Violations() { schedule_.makespan = 6.0_s; }
