@@ -1,4 +1,5 @@
-// Readers of the NeuSight artifact (github.com/sitar-lab/NeuSight, MIT) in its repackaged layout, folder `neusight`.
+// Readers of the NeuSight artifact (github.com/sitar-lab/NeuSight, MIT): `data`/neusight in the repackaged layout, or a
+// checkout of the repository itself (neusight_repository.hpp).
 #pragma once
 
 #include <filesystem>

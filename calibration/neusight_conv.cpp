@@ -1,11 +1,12 @@
 #include "calibration/cells.hpp"
 #include "calibration/neusight.hpp"
+#include "calibration/neusight_repository.hpp"
 
 namespace tessera {
 
 Dataset read_neusight_conv(const std::filesystem::path& data) {
   Dataset out;
-  const CsvTable table = CsvTable::read(data / "neusight" / "conv.csv.gz");
+  const CsvTable table = read_neusight(data, "conv");
   const std::size_t gpu = table.need("gpu"), split = table.need("split"), b = table.need("b"), in = table.need("c_in"),
                     c_out = table.need("c_out"), kernel = table.need("ksize"), image = table.need("hw"),
                     stride = table.need("stride"), pad = table.need("pad"), time = table.need("latency_ms");

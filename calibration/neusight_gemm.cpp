@@ -1,5 +1,6 @@
 #include "calibration/cells.hpp"
 #include "calibration/neusight.hpp"
+#include "calibration/neusight_repository.hpp"
 
 namespace tessera {
 
@@ -7,8 +8,8 @@ namespace {
 
 constexpr std::string_view kSlowLinearGpu = "P4";
 
-void append(const std::filesystem::path& file, Op op, Dataset& data) {
-  const CsvTable table = CsvTable::read(file);
+void append(const std::filesystem::path& folder, Op op, Dataset& data) {
+  const CsvTable table = read_neusight(folder, to_string(op));
   const std::size_t gpu = table.need("gpu"), split = table.need("split"), time = table.need("latency_ms");
   const std::size_t b = table.need("b"), m = table.need("m"), n = table.need("n"), k = table.need("k");
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -33,8 +34,8 @@ void append(const std::filesystem::path& file, Op op, Dataset& data) {
 
 Dataset read_neusight_gemm(const std::filesystem::path& data) {
   Dataset out;
-  append(data / "neusight" / "linear.csv.gz", Op::linear, out);
-  append(data / "neusight" / "bmm.csv.gz", Op::bmm, out);
+  append(data, Op::linear, out);
+  append(data, Op::bmm, out);
   return with_rows_to_fit(std::move(out), data / "neusight");
 }
 

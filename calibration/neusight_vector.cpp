@@ -2,6 +2,7 @@
 
 #include "calibration/cells.hpp"
 #include "calibration/neusight.hpp"
+#include "calibration/neusight_repository.hpp"
 
 namespace tessera {
 
@@ -40,8 +41,9 @@ Op op_of(const CsvTable& table, std::size_t row, std::size_t column) {
   return *op;
 }
 
-void append(const std::filesystem::path& file, std::uint16_t session, bool as_copy, Dataset& data) {
-  const CsvTable table = CsvTable::read(file);
+void append(const std::filesystem::path& folder, std::string_view name, std::uint16_t session, bool as_copy,
+            Dataset& data) {
+  const CsvTable table = read_neusight(folder, name);
   const std::size_t gpu = table.need("gpu"), op = table.need("op"), split = table.need("split"),
                     rows = table.need("rows"), h = table.need("h"), time = table.need("latency_ms");
   for (std::size_t i = 0; i < table.rows(); ++i) {
@@ -67,15 +69,15 @@ void append(const std::filesystem::path& file, std::uint16_t session, bool as_co
 
 Dataset read_neusight_vector(const std::filesystem::path& data) {
   Dataset out;
-  append(data / "neusight" / "elementwise.csv.gz", 0, false, out);
-  append(data / "neusight" / "softmax.csv.gz", 1, false, out);
-  append(data / "neusight" / "layernorm.csv.gz", 2, false, out);
+  append(data, "elementwise", 0, false, out);
+  append(data, "softmax", 1, false, out);
+  append(data, "layernorm", 2, false, out);
   return with_rows_to_fit(std::move(out), data / "neusight");
 }
 
 Dataset read_neusight_copies(const std::filesystem::path& data) {
   Dataset out;
-  append(data / "neusight" / "elementwise.csv.gz", 0, true, out);
+  append(data, "elementwise", 0, true, out);
   return with_rows_to_fit(std::move(out), data / "neusight");
 }
 

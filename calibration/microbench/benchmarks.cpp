@@ -17,12 +17,16 @@ std::span<const Benchmark> benchmarks() {
       Benchmark{"elementwise", "one and two tensors, with a scalar, activations", "", 2, Seconds(0.1),
                 elementwise_cases},
       Benchmark{"rows", "softmax, layernorm, rmsnorm, embedding", "", 2, Seconds(0.1), row_cases},
+      Benchmark{"row_gradients", "backward of softmax, layernorm, rmsnorm by their input", "", 1, Seconds(0.1),
+                row_gradient_cases},
+      Benchmark{"moe", "experts' grouped matrix products and their activation", "cuBLAS", 2, Seconds(0.5), moe_cases},
       Benchmark{"attention", "prefill and decode by a plain flash kernel on tensor cores", "", 2, Seconds(0.2),
                 attention_cases},
       Benchmark{"sustained", "clock and power of long loads", "libnvidia-ml", 3, Seconds(0.2), sustained_cases},
-      Benchmark{"pairs", "two kernels at once on parts of the SMs", "", 3, Seconds(0.2), pair_cases},
-      Benchmark{"collective", "all-reduce, all-gather, reduce-scatter between the GPUs", "NCCL, two GPUs", 2,
-                Seconds(2), collective_cases},
+      Benchmark{"pairs", "two kernels at once: on all SMs, and each on its part of them", "", 3, Seconds(0.2),
+                pair_cases},
+      Benchmark{"collective", "all-reduce, all-gather, reduce-scatter, alltoall, send-receive between the GPUs",
+                "NCCL, two GPUs", 2, Seconds(2), collective_cases},
   };
   return kBenchmarks;
 }

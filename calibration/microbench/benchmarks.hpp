@@ -25,6 +25,8 @@ std::vector<Case> bmm_cases(const GpuSpec& gpu);
 std::vector<Case> conv_cases(const GpuSpec& gpu);
 std::vector<Case> elementwise_cases(const GpuSpec& gpu);
 std::vector<Case> row_cases(const GpuSpec& gpu);
+std::vector<Case> row_gradient_cases(const GpuSpec& gpu);
+std::vector<Case> moe_cases(const GpuSpec& gpu);
 std::vector<Case> attention_cases(const GpuSpec& gpu);
 std::vector<Case> copy_cases(const GpuSpec& gpu);
 std::vector<Case> bandwidth_cases(const GpuSpec& gpu);

@@ -82,7 +82,28 @@ std::vector<Case> sustained_cases(const GpuSpec& gpu) {
   return cases;
 }
 
+/// Kernels that stand outside the contract of `validate`.
+std::vector<Case> row_gradient_cases(const GpuSpec& gpu) {
+  std::vector<Case> cases;
+  for (const std::int64_t rows : {1024, 16384}) {
+    for (const std::int64_t h : {512, 2048, 4096}) {
+      for (const Dtype dtype : {Dtype::fp32, Dtype::fp16, Dtype::bf16}) {
+        if (gpu.peak_of(dtype) == FlopsPerSec(0)) continue;
+        // Two tensors read, one written.
+        const Bytes moved = 3.0 * static_cast<double>(rows * h) * element_size(dtype);
+        for (const std::string op : {"softmax_backward", "layernorm_backward", "rmsnorm_backward"}) {
+          Case c = device_case("row_gradients", op, {{"rows", rows}, {"h", h}}, moved);
+          c.dtype = dtype;
+          cases.push_back(std::move(c));
+        }
+      }
+    }
+  }
+  return cases;
+}
+
 /// Shares of the SMs in percent for the two kernels; more than 100 together is more blocks than the GPU holds at once.
+/// Partitioned, each kernel has its share of the SMs to itself.
 std::vector<Case> pair_cases(const GpuSpec& gpu) {
   constexpr std::array<std::pair<std::int64_t, std::int64_t>, 6> kShares{
       {{25, 25}, {25, 75}, {50, 50}, {75, 25}, {75, 75}, {100, 100}}};
@@ -90,10 +111,15 @@ std::vector<Case> pair_cases(const GpuSpec& gpu) {
   for (const std::string op : {"compute_compute", "compute_memory", "memory_memory"}) {
     for (const auto& [first, second] : kShares) {
       const auto blocks = [&](std::int64_t percent) { return std::max<std::int64_t>(1, gpu.sms * percent / 100); };
-      Case c = device_case("pairs", op, {{"blocks_a", blocks(first)}, {"blocks_b", blocks(second)}}, Bytes(0));
-      c.table = Table::pairs;
-      c.timing = Timing::eager;
-      cases.push_back(std::move(c));
+      for (const std::int64_t partition : {0, 1}) {
+        if (partition == 1 && first + second != 100) continue;
+        Case c = device_case("pairs", op,
+                             {{"blocks_a", blocks(first)}, {"blocks_b", blocks(second)}, {"partition", partition}},
+                             Bytes(0));
+        c.table = Table::pairs;
+        c.timing = Timing::eager;
+        cases.push_back(std::move(c));
+      }
     }
   }
   return cases;
@@ -101,7 +127,7 @@ std::vector<Case> pair_cases(const GpuSpec& gpu) {
 
 std::vector<Case> collective_cases(const GpuSpec&) {
   std::vector<Case> cases;
-  for (const std::string op : {"all_reduce", "all_gather", "reduce_scatter"}) {
+  for (const std::string op : {"all_reduce", "all_gather", "reduce_scatter", "alltoall", "send_recv"}) {
     for (std::int64_t bytes = 1 << 10; bytes <= 256 * kMiB; bytes *= 4) {
       Case c = device_case("collective", op, {{"message_bytes", bytes}}, Bytes(2.0 * static_cast<double>(bytes)));
       c.over_pcie = true;

@@ -23,6 +23,9 @@ std::vector<Dim> dims_of(Op op, const Shape& shape) {
   } else if (const auto* a = std::get_if<AttentionShape>(&shape)) {
     dims = {{"batch", a->batch}, {"q_len", a->q_len},       {"kv_len", a->kv_len},
             {"heads", a->heads}, {"kv_heads", a->kv_heads}, {"head_dim", a->head_dim}};
+  } else if (const auto* e = std::get_if<MoeShape>(&shape)) {
+    dims = {
+        {"tokens", e->tokens}, {"hidden", e->hidden}, {"inter", e->inter}, {"topk", e->topk}, {"experts", e->experts}};
   }
   return dims;
 }
@@ -155,6 +158,23 @@ std::vector<Case> row_cases(const GpuSpec& gpu) {
         if (!supported(gpu, dtype)) continue;
         for (const Op op : {Op::softmax, Op::layernorm, Op::rmsnorm, Op::embedding})
           cases.push_back(kernel_case("rows", "tessera", {op, dtype, VectorShape{rows, h}}));
+      }
+    }
+  }
+  return cases;
+}
+
+std::vector<Case> moe_cases(const GpuSpec& gpu) {
+  // {hidden, inter, topk, experts}: many small experts, few large ones; tokens from a decode batch to a long prompt.
+  constexpr std::array<std::array<std::int64_t, 4>, 3> kLayers{
+      {{2048, 768, 8, 128}, {7168, 2048, 8, 32}, {4096, 14336, 2, 8}}};
+  std::vector<Case> cases;
+  for (const std::int64_t tokens : {16, 256, 4096}) {
+    for (const auto& [hidden, inter, topk, experts] : kLayers) {
+      for (const Dtype dtype : {Dtype::bf16, Dtype::fp16}) {
+        if (!supported(gpu, dtype)) continue;
+        const MoeShape shape{.tokens = tokens, .hidden = hidden, .inter = inter, .topk = topk, .experts = experts};
+        cases.push_back(kernel_case("moe", "cublas", {Op::moe, dtype, shape}, Timing::eager));
       }
     }
   }

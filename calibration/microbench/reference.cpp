@@ -82,6 +82,27 @@ double through_weights(const ConvSizes& s, const ConvTensors& t, const Place& p,
   return sum;
 }
 
+double size_of(std::span<const double> row) {
+  return static_cast<double>(row.size());
+}
+
+/// With x the normed row and g = gradient gain: (g - x mean(g x)) / deviation, where the norm centres less mean(g).
+std::vector<double> norm_backward(std::span<const double> row, std::span<const double> gain,
+                                  std::span<const double> gradient, double mean, bool centred) {
+  double square = 0;
+  for (const double v : row) square += (v - mean) * (v - mean) / size_of(row);
+  const double scale = 1 / std::sqrt(square + kEpsilon);
+  double along = 0, level = 0;
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    along += gradient[i] * gain[i] * (row[i] - mean) * scale / size_of(row);
+    if (centred) level += gradient[i] * gain[i] / size_of(row);
+  }
+  std::vector<double> slope(row.size());
+  for (std::size_t i = 0; i < row.size(); ++i)
+    slope[i] = scale * (gradient[i] * gain[i] - level - (row[i] - mean) * scale * along);
+  return slope;
+}
+
 }  // namespace
 
 double elementwise(std::string_view op, double a, double b) {
@@ -125,6 +146,23 @@ std::vector<double> rmsnorm(std::span<const double> row, std::span<const double>
   std::vector<double> result(row.size());
   for (std::size_t i = 0; i < row.size(); ++i) result[i] = row[i] / std::sqrt(square + kEpsilon) * gain[i];
   return result;
+}
+
+std::vector<double> softmax_backward(std::span<const double> result, std::span<const double> gradient) {
+  const double together = dot(result, gradient);
+  std::vector<double> slope(result.size());
+  for (std::size_t i = 0; i < slope.size(); ++i) slope[i] = result[i] * (gradient[i] - together);
+  return slope;
+}
+
+std::vector<double> layernorm_backward(std::span<const double> row, std::span<const double> gain,
+                                       std::span<const double> gradient) {
+  return norm_backward(row, gain, gradient, std::accumulate(row.begin(), row.end(), 0.0) / size_of(row), true);
+}
+
+std::vector<double> rmsnorm_backward(std::span<const double> row, std::span<const double> gain,
+                                     std::span<const double> gradient) {
+  return norm_backward(row, gain, gradient, 0, false);
 }
 
 double dot(std::span<const double> a, std::span<const double> b) {

@@ -18,6 +18,13 @@ double elementwise(std::string_view op, double a, double b);
 std::vector<double> softmax(std::span<const double> row);
 std::vector<double> layernorm(std::span<const double> row, std::span<const double> gain, std::span<const double> bias);
 std::vector<double> rmsnorm(std::span<const double> row, std::span<const double> gain);
+/// Gradients by the row of the input, given that of the result: of softmax from its result, of the norms from their
+/// input. Gain and bias have gradients of their own, which are not computed.
+std::vector<double> softmax_backward(std::span<const double> result, std::span<const double> gradient);
+std::vector<double> layernorm_backward(std::span<const double> row, std::span<const double> gain,
+                                       std::span<const double> gradient);
+std::vector<double> rmsnorm_backward(std::span<const double> row, std::span<const double> gain,
+                                     std::span<const double> gradient);
 double dot(std::span<const double> a, std::span<const double> b);
 /// One query against the keys and values (rows of its own size), scaled by 1 / sqrt(size).
 std::vector<double> attention(std::span<const double> query, std::span<const double> keys,

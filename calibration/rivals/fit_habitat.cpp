@@ -19,8 +19,8 @@ namespace {
 
 using neusight::Kind;
 
-// The artifact's Habitat nets: the same size as NeuSight's; its rate and batch of the Linear net serve both.
-constexpr double kRate = 5e-4, kMillisecond = 1e-3;
+// The artifact's Habitat nets: the same size as NeuSight's, for both classes one rate and batch.
+constexpr double kRate = 5e-5;
 constexpr int kBatch = 128;
 
 ReluTraining training_of(const std::vector<RivalRow>& rows, const neusight::Scale& scale,
@@ -28,11 +28,11 @@ ReluTraining training_of(const std::vector<RivalRow>& rows, const neusight::Scal
   ReluTraining data;
   data.samples = rows.size();
   for (const auto& raw : features) neusight::standardise(raw, scale, data.x);
-  const auto relative = [&rows](std::size_t i, float out) { return out * kMillisecond / rows[i].time.value() - 1; };
+  const auto relative = [&rows](std::size_t i, float out) { return out / rows[i].time.value() - 1; };
   data.error = [relative](std::size_t i, std::span<const float> out) { return std::abs(relative(i, out[0])); };
   data.loss = [relative, &rows](std::size_t i, std::span<const float> out, std::span<float> slope) {
     const double error = relative(i, out[0]);
-    slope[0] = static_cast<float>(std::copysign(kMillisecond / rows[i].time.value(), error));
+    slope[0] = static_cast<float>(std::copysign(1 / rows[i].time.value(), error));
     return std::abs(error);
   };
   return data;
@@ -42,6 +42,20 @@ Json array_of(const std::array<double, neusight::kHabitatInputs>& values) {
   Json array = Json::array();
   for (double value : values) array.push(value);
   return array;
+}
+
+Json record_of(const RivalFit& options, std::string_view net, const EpochReport& best, int epochs_run, std::size_t rows,
+               const neusight::Scale& scale) {
+  Json json = Json::object();
+  json["net"] = net;
+  json["command"] = fmt::format("tessera calibrate --model habitat --net {} --epochs {}", net, options.epochs);
+  json["rows"] = rows;
+  json["epoch"] = best.epoch;
+  json["epochs_run"] = epochs_run;
+  json["validation_error_percent"] = 100 * best.error;
+  json["mean"] = array_of(scale.mean);
+  json["deviation"] = array_of(scale.deviation);
+  return json;
 }
 
 void fit_net(const RivalFit& options, Kind kind) {
@@ -55,18 +69,16 @@ void fit_net(const RivalFit& options, Kind kind) {
   const neusight::Scale scale = neusight::scale_of(features);
   const ReluOptions how{.epochs = options.epochs, .batch = kBatch, .rate = kRate};
   const ReluNet start(paper_widths(neusight::kHabitatInputs, 1), how.seed);
+  EpochReport best;
   train_relu(start, training_of(rows, scale, features), how, [&](const EpochReport& report, const ReluNet& net) {
     options.progress(fmt::format("habitat {} epoch {} of {}: validation error {:.2f} %", name, report.epoch, how.epochs,
                                  100 * report.error));
-    if (!report.best) return;
-    write_net(options.out / (name + ".net"), net);
-    Json json = Json::object();
-    json["command"] = fmt::format("tessera calibrate --model habitat --net {} --epochs {}", name, how.epochs);
-    json["epoch"] = report.epoch;
-    json["validation_error_percent"] = 100 * report.error;
-    json["mean"] = array_of(scale.mean);
-    json["deviation"] = array_of(scale.deviation);
-    write_file(options.out / (name + ".json"), json.dump() + "\n");
+    if (report.best) {
+      best = report;
+      write_net(options.out / (name + ".net"), net);
+    }
+    write_file(options.out / (name + ".json"),
+               record_of(options, name, best, report.epoch, rows.size(), scale).dump() + "\n");
   });
 }
 

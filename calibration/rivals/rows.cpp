@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "calibration/cells.hpp"
+#include "calibration/neusight_repository.hpp"
 #include "sim/base/error.hpp"
 
 namespace tessera {
@@ -63,7 +64,7 @@ TileRow vector_row(const Row& row) {
 std::vector<RivalRow> read_rival_rows(const std::filesystem::path& data, Kind net,
                                       std::span<const std::string> leave_out) {
   const std::string_view name = neusight::kNetNames[static_cast<std::size_t>(net)];
-  const CsvTable table = CsvTable::read(data / "neusight" / (std::string(name) + ".csv.gz"));
+  const CsvTable table = read_neusight(data, name);
   const bool matrix = neusight::is_matrix(net);
   Row row(table);
   std::vector<RivalRow> rows;

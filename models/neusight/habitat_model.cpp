@@ -13,8 +13,6 @@ namespace {
 
 using namespace neusight;
 
-constexpr double kMillisecond = 1e-3;  // what the nets answer in
-
 struct MatrixNet {
   ReluNet net;
   Scale scale;
@@ -36,7 +34,6 @@ class Habitat final : public RivalModel {
         linear_(read_matrix_net(weights, "linear")),
         origins_(read_origins(weights_folder(weights, "habitat", "vectors.csv.gz") / "vectors.csv.gz")) {}
 
- private:
   [[nodiscard]] std::vector<Priced> price(std::span<const Operation> operations, const GpuSpec& gpu) const override {
     const GpuNumbers numbers = numbers_of(gpu);
     std::vector<Priced> prices;
@@ -48,13 +45,14 @@ class Habitat final : public RivalModel {
     return prices;
   }
 
+ private:
   [[nodiscard]] Seconds matrix(const Operation& operation, const GpuNumbers& gpu) const {
     const MatrixNet& used = operation.kind == Kind::bmm ? bmm_ : linear_;
     std::vector<float> x;
     standardise(habitat_features(operation, gpu), used.scale, x);
     float out = 0;
     used.net.evaluate(x, {&out, 1});
-    return max(Seconds(out * kMillisecond), Seconds(0));
+    return max(Seconds(out), Seconds(0));
   }
 
   MatrixNet bmm_, linear_;
@@ -63,8 +61,12 @@ class Habitat final : public RivalModel {
 
 }  // namespace
 
-std::unique_ptr<LatencyModel> make_habitat(const std::filesystem::path& weights) {
+std::unique_ptr<RivalModel> neusight::open_habitat(const std::filesystem::path& weights) {
   return std::make_unique<Habitat>(weights);
+}
+
+std::unique_ptr<LatencyModel> make_habitat(const std::filesystem::path& weights) {
+  return open_habitat(weights);
 }
 
 }  // namespace tessera

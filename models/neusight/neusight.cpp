@@ -30,7 +30,6 @@ class NeuSight final : public RivalModel {
     }
   }
 
- private:
   [[nodiscard]] std::vector<Priced> price(std::span<const Operation> operations, const GpuSpec& gpu) const override {
     const GpuNumbers numbers = numbers_of(gpu);
     std::vector<Priced> prices(operations.size());
@@ -55,14 +54,19 @@ class NeuSight final : public RivalModel {
     return prices;
   }
 
+ private:
   std::array<ReluNet, kNets> nets_;
   std::array<std::optional<TileTable>, kNets> tables_;
 };
 
 }  // namespace
 
-std::unique_ptr<LatencyModel> make_neusight(const std::filesystem::path& weights) {
+std::unique_ptr<RivalModel> neusight::open_neusight(const std::filesystem::path& weights) {
   return std::make_unique<NeuSight>(weights);
+}
+
+std::unique_ptr<LatencyModel> make_neusight(const std::filesystem::path& weights) {
+  return open_neusight(weights);
 }
 
 }  // namespace tessera

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
@@ -25,10 +26,13 @@ class RivalModel : public LatencyModel {
   [[nodiscard]] std::vector<KernelCost> predict(std::span<const Kernel> kernels, const GpuSpec& gpu,
                                                 const PredictContext& context) const final;
 
- protected:
   /// One price per operation; none of them is a transfer.
   [[nodiscard]] virtual std::vector<Priced> price(std::span<const Operation> operations, const GpuSpec& gpu) const = 0;
 };
+
+/// The rebuilt models, for those who ask for the price of an operation. `weights` as in make_latency_model.
+std::unique_ptr<RivalModel> open_habitat(const std::filesystem::path& weights);
+std::unique_ptr<RivalModel> open_neusight(const std::filesystem::path& weights);
 
 /// `weights`, or the folder that `tessera calibrate --model NAME` writes. InputError naming that command where `file`
 /// is not in it.

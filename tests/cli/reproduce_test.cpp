@@ -22,9 +22,9 @@ constexpr const char* kLabels =
     "Nobody-9000,bert_large,inf,2,512,none,0,1,fp32,55,55,0,66,66,0,44,50,60,headline,0\n"
     "A100-SXM4-40GB,gpt2_large,train,4,1024,pp4_1,0,4,fp32,900,,,950,,,,,,multi-gpu,0\n";
 constexpr const char* kOperators =
-    "gpu,graph,idx,name,dir,ops,measured_ms,neusight_ms,roofline_ms,habitat_ms,micro_ms,suspect\n"
-    "V100-PCIE-32GB,bert_large-inf-512-2,1,q,fw,\"linear:1,1024,1024,1024\",0.2,0.25,0.16,0.2,0.3,0\n"
-    "V100-PCIE-32GB,bert_large-inf-512-2,2,size,fw,,0.006,0,,,,0\n";
+    "gpu,graph,idx,name,repeat,dir,ops,measured_ms,neusight_ms,roofline_ms,habitat_ms,micro_ms,suspect\n"
+    "V100-PCIE-32GB,bert_large-inf-512-2,1,q,24,fw,\"linear:1,1024,1024,1024\",0.2,0.25,0.16,0.2,0.3,0\n"
+    "V100-PCIE-32GB,bert_large-inf-512-2,2,size,24,fw,,0.006,0,,,,0\n";
 constexpr const char* kMatrices =
     "gpu,dtype,op,b,m,k,n,latency_ms,split\n"
     "V100-PCIE-32GB,fp32,{},1,1024,1024,1024,0.2,test\n"
@@ -74,9 +74,10 @@ TEST(Reproduce, SaysWhatItCouldNotSee) {
   fill(data);
   ASSERT_EQ(run_program(reproduce(data, out)).code, 0);
   const std::string page = read_file(out.path() / "neusight.md");
-  EXPECT_THAT(page, HasSubstr("NVIDIA, one GPU: 2 of the 80 runs"));
+  EXPECT_THAT(page, HasSubstr("| NVIDIA, one GPU | 80 | 2 | 8.89 | 15.56 |"));
+  EXPECT_THAT(page, HasSubstr("| of these, GPT-3 on H100 | 6 | 0 | 2.33 | - |"));
   EXPECT_THAT(page, HasSubstr("Nobody-9000: no data sheet"));
-  EXPECT_THAT(page, HasSubstr("NeuSight rebuilt: no weights"));
+  EXPECT_THAT(page, HasSubstr("Habitat rebuilt: no weights"));
 }
 
 TEST(Reproduce, NamesEveryMissingFile) {

@@ -51,6 +51,8 @@ constexpr std::array kMakers{
 #endif
     Row{"elementwise", make_elementwise},
     Row{"rows", make_rows},
+    Row{"row_gradients", make_row_gradients},
+    Row{"moe", make_moe},
     Row{"attention", make_attention},
     Row{"sustained", make_sustained},
     Row{"pairs", make_pair},

@@ -1,10 +1,14 @@
-// Two kernels in two streams, each on as many blocks as the case says: what sharing SMs and memory costs them.
+// Two kernels in two streams, each on as many blocks as the case says, on all SMs or each on its part of them: what
+// sharing SMs and memory costs them.
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <numeric>
+#include <optional>
 #include <vector>
 
 #include "calibration/microbench/cuda/memory.hpp"
+#include "calibration/microbench/cuda/partition.hpp"
 #include "calibration/microbench/cuda/pattern.hpp"
 #include "calibration/microbench/cuda/trials.hpp"
 
@@ -41,15 +45,19 @@ float computed(int thread) {
 
 class Half {
  public:
-  Half(bool computes, int blocks)
-      : computes_(computes), blocks_(blocks), out_(sizeof(float) * kThreads * static_cast<std::size_t>(blocks)) {
+  Half(bool computes, int blocks, cudaStream_t stream)
+      : computes_(computes),
+        blocks_(blocks),
+        stream_(stream),
+        out_(sizeof(float) * kThreads * static_cast<std::size_t>(blocks)) {
     if (computes) return;
     data_ = Buffer(kChunk * static_cast<std::size_t>(blocks));
     write_pattern(data_.get<std::uint32_t>(), data_.size() / 4, 256, stream_);
-    stream_.wait();
+    wait();
   }
 
-  [[nodiscard]] const Stream& stream() const { return stream_; }
+  [[nodiscard]] cudaStream_t stream() const { return stream_; }
+  void wait() const { check(cudaStreamSynchronize(stream_), "a kernel"); }
 
   void launch() const {
     if (computes_)
@@ -69,7 +77,7 @@ class Half {
       start.record(stream_);
       launch();
       stop.record(stream_);
-      stream_.wait();
+      wait();
       check(cudaEventElapsedTime(&time, start, stop), "reading events");
     }
     std::nth_element(times.begin(), times.begin() + 5, times.end());
@@ -92,15 +100,35 @@ class Half {
 
   bool computes_;
   int blocks_;
-  Stream stream_;
+  cudaStream_t stream_;
   Buffer out_, data_;
+};
+
+/// Two streams over the whole GPU, or over its two parts.
+class Streams {
+ public:
+  Streams(const DeviceInfo& device, const Case& c) {
+    if (c.dim("partition") == 0) return;
+    const int all = static_cast<int>(c.dim("blocks_a") + c.dim("blocks_b"));
+    parts_.emplace(device.index, device.sms * static_cast<int>(c.dim("blocks_a")) / std::max(all, 1));
+  }
+  [[nodiscard]] cudaStream_t operator[](int which) const {
+    return parts_ ? parts_->stream(which) : static_cast<cudaStream_t>(whole_[static_cast<std::size_t>(which)]);
+  }
+  /// 0: all.
+  [[nodiscard]] int sms(int which) const { return parts_ ? parts_->sms(which) : 0; }
+
+ private:
+  std::array<Stream, 2> whole_;
+  std::optional<Partition> parts_;
 };
 
 class PairTrial final : public Trial {
  public:
-  explicit PairTrial(const Case& c)
-      : a_(c.op.starts_with("compute"), static_cast<int>(c.dim("blocks_a"))),
-        b_(c.op.ends_with("compute"), static_cast<int>(c.dim("blocks_b"))) {}
+  PairTrial(const DeviceInfo& device, const Case& c)
+      : streams_(device, c),
+        a_(c.op.starts_with("compute"), static_cast<int>(c.dim("blocks_a")), streams_[0]),
+        b_(c.op.ends_with("compute"), static_cast<int>(c.dim("blocks_b")), streams_[1]) {}
 
   double error() override {
     run();
@@ -118,7 +146,9 @@ class PairTrial final : public Trial {
     return {{"alone_a_ms", a_.alone().value() * 1e3},
             {"alone_b_ms", b_.alone().value() * 1e3},
             {"end_a_ms", median(ends_a_)},
-            {"end_b_ms", median(ends_b_)}};
+            {"end_b_ms", median(ends_b_)},
+            {"sms_a", streams_.sms(0)},
+            {"sms_b", streams_.sms(1)}};
   }
 
  private:
@@ -135,8 +165,8 @@ class PairTrial final : public Trial {
     b_.launch();
     end_a_.record(a_.stream());
     end_b_.record(b_.stream());
-    a_.stream().wait();
-    b_.stream().wait();
+    a_.wait();
+    b_.wait();
     float first = 0, second = 0;
     check(cudaEventElapsedTime(&first, start_, end_a_), "reading events");
     check(cudaEventElapsedTime(&second, start_, end_b_), "reading events");
@@ -145,6 +175,7 @@ class PairTrial final : public Trial {
     return Seconds(1e-3 * static_cast<double>(std::max(first, second)));
   }
 
+  Streams streams_;
   Half a_, b_;
   Event start_, end_a_, end_b_;
   std::vector<float> ends_a_, ends_b_;
@@ -152,8 +183,8 @@ class PairTrial final : public Trial {
 
 }  // namespace
 
-std::unique_ptr<Trial> make_pair(const DeviceInfo&, const Case& c) {
-  return std::make_unique<PairTrial>(c);
+std::unique_ptr<Trial> make_pair(const DeviceInfo& device, const Case& c) {
+  return std::make_unique<PairTrial>(device, c);
 }
 
 }  // namespace tessera::microbench

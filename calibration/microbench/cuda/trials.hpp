@@ -22,6 +22,8 @@ std::unique_ptr<Trial> make_gemm(const DeviceInfo& device, const Case& c);  // b
 std::unique_ptr<Trial> make_conv(const DeviceInfo& device, const Case& c);
 std::unique_ptr<Trial> make_elementwise(const DeviceInfo& device, const Case& c);
 std::unique_ptr<Trial> make_rows(const DeviceInfo& device, const Case& c);
+std::unique_ptr<Trial> make_row_gradients(const DeviceInfo& device, const Case& c);
+std::unique_ptr<Trial> make_moe(const DeviceInfo& device, const Case& c);
 std::unique_ptr<Trial> make_attention(const DeviceInfo& device, const Case& c);
 std::unique_ptr<Trial> make_pair(const DeviceInfo& device, const Case& c);
 std::unique_ptr<Trial> make_collective(const DeviceInfo& device, const Case& c);

@@ -1,68 +1,99 @@
 #include "sim/app/reproduce/kept_predictions.hpp"
 
-#include <algorithm>
 #include <iterator>
-#include <unordered_map>
+#include <utility>
 
 #include <fmt/format.h>
 
-#include "sim/app/validation/kernel_rows.hpp"
 #include "sim/base/error.hpp"
 #include "sim/config/csv.hpp"
 
 namespace tessera {
 namespace {
 
-class Kept final : public LatencyModel {
- public:
-  explicit Kept(const CsvTable& table) {
-    const std::size_t time = table.need("predicted_ms");
-    const std::map<std::string, std::string> defaults{{"dtype", "fp32"}, {"timing", "eager"}};
-    Mistakes mistakes;
-    Catalogue catalogue;
-    for (std::size_t i = 0; i < table.rows(); ++i) {
-      RowReader reader(table, i, defaults, mistakes);
-      const KernelRow row = read_kernel_row(reader, catalogue);
-      if (row.gpu != nullptr) times_[row.gpu->name][row.kernel] = Seconds(table.number(i, time).value_or(0) * 1e-3);
-    }
-    mistakes.check();
-  }
+using neusight::Operation;
+using neusight::Priced;
 
-  [[nodiscard]] std::vector<KernelCost> predict(std::span<const Kernel> kernels, const GpuSpec& gpu,
-                                                const PredictContext& /*context*/) const override {
-    std::vector<KernelCost> costs;
-    const auto own = times_.find(gpu.name);
-    for (const Kernel& kernel : kernels) {
-      const bool known = own != times_.end() && own->second.contains(kernel);
-      if (!known) throw RunError(gpu.name + ": only predictions of the test kernels are kept");
-      costs.emplace_back().time = Estimate<Seconds>::exact(own->second.at(kernel));
-      costs.back().provenance = Provenance::fitted;
-    }
-    return costs;
+class Recording final : public neusight::RivalModel {
+ public:
+  Recording(std::unique_ptr<neusight::RivalModel> model, KeptPredictions& kept)
+      : model_(std::move(model)), kept_(kept) {}
+
+  [[nodiscard]] std::vector<Priced> price(std::span<const Operation> operations, const GpuSpec& gpu) const override {
+    std::vector<Priced> prices = model_->price(operations, gpu);
+    for (std::size_t i = 0; i < prices.size(); ++i) kept_.add(gpu.name, operations[i], prices[i].time);
+    return prices;
   }
 
  private:
-  std::map<std::string, std::unordered_map<Kernel, Seconds, KernelHash>> times_;
+  std::unique_ptr<neusight::RivalModel> model_;
+  KeptPredictions& kept_;
+};
+
+class Answering final : public neusight::RivalModel {
+ public:
+  explicit Answering(KeptPredictions kept) : kept_(std::move(kept)) {}
+
+  [[nodiscard]] std::vector<Priced> price(std::span<const Operation> operations, const GpuSpec& gpu) const override {
+    std::vector<Priced> prices;
+    prices.reserve(operations.size());
+    for (const Operation& operation : operations) {
+      const auto time = kept_.find(gpu.name, operation);
+      if (!time) throw RunError(gpu.name + ": not among the kept predictions");
+      prices.push_back({*time});
+    }
+    return prices;
+  }
+
+ private:
+  KeptPredictions kept_;
 };
 
 }  // namespace
 
-std::string kept_csv(const Comparison& kernels, std::string_view method) {
-  const auto found = std::ranges::find(kernels.methods, method);
-  std::string text = "gpu,op,b,m,n,k,rows,h,predicted_ms\n";
-  if (found == kernels.methods.end()) return text;
-  const auto index = static_cast<std::size_t>(found - kernels.methods.begin());
-  for (const Entry& e : kernels.entries) {
-    if (!e.predicted[index]) continue;
-    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{:.5g}\n", e.key("gpu"), e.key("operator"),
-                   e.key("b"), e.key("m"), e.key("n"), e.key("k"), e.key("rows"), e.key("h"),
-                   e.predicted[index]->value() * 1e3);
+KeptPredictions::Key KeptPredictions::key_of(const std::string& gpu, const Operation& operation) {
+  return {gpu, operation.op, operation.b, operation.m, operation.n, operation.k};
+}
+
+void KeptPredictions::add(const std::string& gpu, const Operation& operation, Seconds time) {
+  times_[key_of(gpu, operation)] = time;
+}
+
+std::optional<Seconds> KeptPredictions::find(const std::string& gpu, const Operation& operation) const {
+  const auto found = times_.find(key_of(gpu, operation));
+  return found == times_.end() ? std::nullopt : std::optional(found->second);
+}
+
+std::string KeptPredictions::csv() const {
+  std::string text = "gpu,op,b,m,n,k,predicted_ms\n";
+  for (const auto& [key, time] : times_) {
+    fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{:.5g}\n", key.gpu, to_string(key.op), key.b, key.m,
+                   key.n, key.k, time.value() * 1e3);
   }
   return text;
 }
 
-std::unique_ptr<LatencyModel> read_kept(const std::filesystem::path& path) {
-  return std::make_unique<Kept>(CsvTable::read(path));
+KeptPredictions read_kept(const std::filesystem::path& path) {
+  const CsvTable table = CsvTable::read(path);
+  const std::size_t gpu = table.need("gpu"), op = table.need("op"), b = table.need("b"), m = table.need("m"),
+                    n = table.need("n"), k = table.need("k"), time = table.need("predicted_ms");
+  KeptPredictions kept;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const auto known = parse_op(table.cell(row, op));
+    if (!known) throw InputError(table.at(row, op, "no such operator"));
+    const auto size = [&](std::size_t column) { return table.integer(row, column).value_or(0); };
+    kept.add(std::string(table.cell(row, gpu)), {.op = *known, .b = size(b), .m = size(m), .n = size(n), .k = size(k)},
+             Seconds(table.number(row, time).value_or(0) * 1e-3));
+  }
+  return kept;
+}
+
+std::unique_ptr<LatencyModel> recording(std::unique_ptr<neusight::RivalModel> model, KeptPredictions& kept) {
+  return std::make_unique<Recording>(std::move(model), kept);
+}
+
+std::unique_ptr<LatencyModel> answering(KeptPredictions kept) {
+  return std::make_unique<Answering>(std::move(kept));
 }
 
 }  // namespace tessera

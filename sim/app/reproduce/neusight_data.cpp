@@ -5,6 +5,8 @@
 
 #include <fmt/format.h>
 
+#include "calibration/neusight_repository.hpp"
+#include "sim/app/reproduce/neusight_checkout.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 #include "sim/cluster/gpu.hpp"
@@ -35,10 +37,15 @@ std::vector<Diagnostic> missing_in(const fs::path& folder) {
       missing.push_back({(folder / file).string(), 0, 0, "is missing; it is part of NeuSight's repackaged artifact"});
     }
   }
-  if (!missing.empty() && fs::is_directory(folder / "neusight" / "Tracing")) {
-    missing.push_back({folder.string(), 0, 0,
-                       "is a checkout of the artifact's own repository; its tables must be repackaged into the files "
-                       "named above"});
+  return missing;
+}
+
+std::vector<Diagnostic> missing_in_checkout(const fs::path& root) {
+  std::vector<Diagnostic> missing;
+  for (const fs::path& folder : {root / "label", root / "results" / "prediction"}) {
+    if (!fs::is_directory(folder)) {
+      missing.push_back({folder.string(), 0, 0, "is missing; it is part of github.com/sitar-lab/NeuSight"});
+    }
   }
   return missing;
 }
@@ -59,9 +66,12 @@ std::string joined(const std::vector<std::string>& cells) {
 
 NeuSightData::NeuSightData(const fs::path& folder)
     : folder_(fs::is_regular_file(folder / "e2e_labels.csv") ? folder : folder / "neusight"), known_(known_gpus()) {
-  const bool repackaged = fs::is_directory(folder_) && !fs::is_directory(folder_ / "Tracing");
-  std::vector<Diagnostic> missing = missing_in(repackaged ? folder_ : folder);
+  if (!fs::is_regular_file(folder_ / "e2e_labels.csv")) checkout_ = neusight_checkout(folder);
+  std::vector<Diagnostic> missing = checkout_                   ? missing_in_checkout(*checkout_)
+                                    : fs::is_directory(folder_) ? missing_in(folder_)
+                                                                : missing_in(folder);
   if (!missing.empty()) throw InputError(std::move(missing));
+  if (checkout_) folder_ = folder;
   for (std::string& name : known_) name = normalise(name);
 }
 
@@ -71,16 +81,25 @@ bool NeuSightData::known(std::string_view gpu) {
   return false;
 }
 
+bool NeuSightData::has_test_set(std::string_view file) {
+  const fs::path path = *checkout_ / "data" / "dataset" / "test" / neusight_test_file(file);
+  if (fs::is_regular_file(path)) return true;
+  missing_.push_back(path.lexically_relative(*checkout_).string());
+  return false;
+}
+
 CsvTable NeuSightData::kernels(std::string_view file) {
   const bool matrix = file == "bmm" || file == "linear";
   const std::vector<std::string> dims =
       matrix ? std::vector<std::string>{"b", "m", "n", "k"} : std::vector<std::string>{"rows", "h"};
-  const CsvTable table = CsvTable::read(folder_ / (std::string(file) + ".csv.gz"));
+  const std::string header = "gpu,dtype,op," + fmt::format("{}", fmt::join(dims, ",")) + ",timing,latency_ms\n";
+  if (checkout_ && !has_test_set(file)) return CsvTable::parse(header, (*checkout_ / std::string(file)).string());
+  const CsvTable table = read_neusight(folder_, file);
   const std::size_t gpu = table.need("gpu"), dtype = table.need("dtype"), op = table.need("op"),
                     split = table.need("split"), time = table.need("latency_ms");
   std::vector<std::size_t> columns;
   for (const std::string& dim : dims) columns.push_back(table.need(dim));
-  std::string text = "gpu,dtype,op," + fmt::format("{}", fmt::join(dims, ",")) + ",timing,latency_ms\n";
+  std::string text = header;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     if (table.cell(row, split) != "test" || !known(table.cell(row, gpu))) continue;
     const std::string_view name = table.cell(row, op);
@@ -95,7 +114,7 @@ CsvTable NeuSightData::kernels(std::string_view file) {
 }
 
 CsvTable NeuSightData::models() {
-  const CsvTable table = CsvTable::read(folder_ / "e2e_labels.csv");
+  const CsvTable table = checkout_ ? checkout_labels(*checkout_) : CsvTable::read(folder_ / "e2e_labels.csv");
   const std::size_t gpu = table.need("gpu"), gpus = table.need("n_gpu");
   std::vector<std::string> header = table.columns();
   header.insert(header.end(), {"platform", "timing", "attention"});
@@ -113,7 +132,7 @@ CsvTable NeuSightData::models() {
 }
 
 CsvTable NeuSightData::operators() const {
-  return CsvTable::read(folder_ / "model_ops.csv.gz");
+  return checkout_ ? checkout_operators(*checkout_) : CsvTable::read(folder_ / "model_ops.csv.gz");
 }
 
 bool seen_by_neusight(std::string_view gpu) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -10,15 +11,17 @@
 
 namespace tessera {
 
-/// The files of the repackaged artifact: `e2e_labels.csv`, `model_ops.csv.gz`, and a .csv.gz per class of kernel.
+/// The repackaged artifact (`e2e_labels.csv`, `model_ops.csv.gz`, a .csv.gz per class of kernel), or a checkout of its
+/// own repository.
 class NeuSightData {
  public:
-  /// `folder` itself or its subfolder `neusight`. InputError naming every file that is missing, and, where the folder
-  /// is a checkout of the artifact's own repository, that it must be repackaged first.
+  /// `folder` itself or its subfolder `neusight`. InputError naming every file that is missing; of a checkout, only
+  /// `label` and `results/prediction` must be there.
   explicit NeuSightData(const std::filesystem::path& folder);
 
   /// Rows of split=test of bmm, linear, elementwise, softmax or layernorm, with columns gpu, dtype, op, dims, timing,
-  /// latency_ms. Rows of GPUs without a data sheet are left out; see unknown_gpus().
+  /// latency_ms. Rows of GPUs without a data sheet are left out; see unknown_gpus(). None where a checkout has no such
+  /// test set; see missing().
   CsvTable kernels(std::string_view file);
   /// e2e_labels with columns platform, timing and attention added.
   CsvTable models();
@@ -27,10 +30,16 @@ class NeuSightData {
   bool known(std::string_view gpu);
   /// Names that occurred in the data and have no data sheet, each once.
   [[nodiscard]] const std::vector<std::string>& unknown_gpus() const { return unknown_; }
+  /// What a checkout does not hold.
+  [[nodiscard]] const std::vector<std::string>& missing() const { return missing_; }
 
  private:
+  /// Of a checkout; notes what is missing.
+  bool has_test_set(std::string_view file);
+
   std::filesystem::path folder_;
-  std::vector<std::string> known_, unknown_;
+  std::optional<std::filesystem::path> checkout_;  // the folder of its `label`
+  std::vector<std::string> known_, unknown_, missing_;
 };
 
 inline constexpr std::string_view kNeuSightKernelFiles[] = {"bmm", "linear", "elementwise", "softmax", "layernorm"};

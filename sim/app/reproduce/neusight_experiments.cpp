@@ -8,12 +8,9 @@
 
 #include <fmt/format.h>
 
-#include "sim/app/reproduce/kept_predictions.hpp"
 #include "sim/app/validation/kernel_rows.hpp"
 #include "sim/app/validation/model_rows.hpp"
 #include "sim/base/error.hpp"
-#include "sim/base/paths.hpp"
-#include "sim/config/json.hpp"
 
 namespace tessera {
 namespace {
@@ -23,18 +20,6 @@ using Defaults = std::map<std::string, std::string>;
 struct Published {
   std::string_view method, column;
 };
-
-constexpr std::string_view kKeptModel = "neusight";
-
-std::filesystem::path kept_file() {
-  return home() / "results" / kKeptPredictions;
-}
-
-struct Rebuilt {
-  std::string_view model, title;
-};
-constexpr std::array kRebuilt{Rebuilt{"neusight", "NeuSight rebuilt"}, Rebuilt{"habitat", "Habitat rebuilt"},
-                              Rebuilt{"li", "Li rebuilt"}};
 
 std::vector<std::size_t> all_rows(const CsvTable& table) {
   std::vector<std::size_t> rows(table.rows());
@@ -101,20 +86,6 @@ std::string class_of(std::string_view op) {
   return op == "memory" ? "memory" : "elementwise";
 }
 
-/// What the records beside NeuSight's networks say.
-std::vector<std::string> fits_in(const std::filesystem::path& folder) {
-  std::vector<std::string> fits;
-  for (const std::string_view net : kNeuSightKernelFiles) {
-    const std::filesystem::path file = folder / (std::string(net) + ".json");
-    if (!std::filesystem::exists(file)) continue;
-    const Json json = read_json(file);
-    fits.push_back(fmt::format("{}: {} rows, epoch {} of {} run, {:.1f} % on held-back rows", json.at("net").text(),
-                               json.at("rows").integer(), json.at("epoch").integer(), json.at("epochs_run").integer(),
-                               json.at("validation_error_percent").number()));
-  }
-  return fits;
-}
-
 void append(Comparison& all, Comparison some) {
   all.methods = std::move(some.methods);
   std::ranges::move(some.entries, std::back_inserter(all.entries));
@@ -122,26 +93,6 @@ void append(Comparison& all, Comparison some) {
 }
 
 }  // namespace
-
-Contenders contenders(const std::filesystem::path& weights) {
-  const std::filesystem::path folder = weights.empty() ? home() / "calibration" / "rivals" : weights;
-  Contenders all;
-  all.list.push_back({"Tessera", make_latency_model()});
-  for (const Rebuilt& rebuilt : kRebuilt) {
-    try {
-      all.list.push_back({std::string(rebuilt.title), make_latency_model(rebuilt.model, folder / rebuilt.model)});
-    } catch (const InputError&) {
-      if (rebuilt.model == kKeptModel && std::filesystem::exists(kept_file())) {
-        all.list.push_back({std::string(rebuilt.title), read_kept(kept_file())});
-      }
-      all.missing.push_back(fmt::format("{}: no weights; `tessera calibrate --model {} --data DIR` fits them",
-                                        rebuilt.title, rebuilt.model));
-    }
-  }
-  all.fits = fits_in(folder / kKeptModel);
-  all.list.push_back({"roofline", make_latency_model("roofline")});
-  return all;
-}
 
 Comparison compare_kernels(NeuSightData& data, const Contenders& contenders, const ReproduceOptions& options) {
   Comparison all;

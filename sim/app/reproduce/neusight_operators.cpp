@@ -133,6 +133,8 @@ Comparison compare_operators(NeuSightData& data, const Contenders& contenders, c
     if (!gpus.contains(gpu)) gpus[gpu] = find_gpu(gpu);
     Entry entry{{{"gpu", gpu},
                  {"op", class_of(kernels.front().op)},
+                 {"graph", cells.text("graph")},
+                 {"repeat", cells.text("repeat")},
                  {"direction", cells.text("dir")},
                  {"where", where_of(gpu, cells.text("graph"))}},
                 *measured,
@@ -146,6 +148,52 @@ Comparison compare_operators(NeuSightData& data, const Contenders& contenders, c
     all.entries.push_back(std::move(entry));
   }
   return all;
+}
+
+namespace {
+
+/// Of one run and class: how many nodes it has, and how many of them each method prices.
+struct Total {
+  Entry sum;
+  std::size_t nodes = 0;
+  std::vector<std::size_t> priced;
+};
+
+double repeats(const Entry& entry) {
+  const std::string_view text = entry.key("repeat");
+  double value = 1;
+  std::from_chars(text.data(), text.data() + text.size(), value);
+  return value;
+}
+
+void add_node(Total& total, const Entry& node) {
+  if (total.nodes++ == 0) {
+    total.sum = {node.keys, Seconds(0), std::vector<std::optional<Seconds>>(node.predicted.size(), Seconds(0))};
+    total.priced.resize(node.predicted.size());
+  }
+  const double repeat = repeats(node);
+  total.sum.measured += repeat * node.measured;
+  for (std::size_t m = 0; m < node.predicted.size(); ++m) {
+    if (!node.predicted[m]) continue;
+    *total.sum.predicted[m] += repeat * *node.predicted[m];
+    ++total.priced[m];
+  }
+}
+
+}  // namespace
+
+Comparison totals_per_run(const Comparison& operators) {
+  std::map<std::array<std::string_view, 3>, Total> totals;
+  for (const Entry& node : operators.entries)
+    add_node(totals[{node.key("gpu"), node.key("graph"), node.key("op")}], node);
+  Comparison runs{operators.methods, {}, {}};
+  for (auto& [key, total] : totals) {
+    for (std::size_t m = 0; m < total.priced.size(); ++m) {
+      if (total.priced[m] < total.nodes) total.sum.predicted[m].reset();
+    }
+    runs.entries.push_back(std::move(total.sum));
+  }
+  return runs;
 }
 
 }  // namespace tessera

@@ -14,6 +14,7 @@ namespace tessera {
 struct ReproduceOptions {
   std::filesystem::path data;     // the paper's published measurements
   std::filesystem::path weights;  // folder with a subfolder per rebuilt model; empty: calibration/rivals
+  bool refit = false;             // also fit our model as the paper's protocol has it, and without each GPU
   std::string command;            // as the user gave it, for the page
   std::function<void(std::string_view)> progress;
 };

@@ -39,13 +39,15 @@ class Reproduce final : public Command {
     app.add_option("--data", data_, "folder of the paper's measurements (default: the folder TESSERA_DATA names)");
     app.add_option("--out", out_, "folder for the page and its pictures (default: results)");
     app.add_option("--weights", options_.weights, "folder of rebuilt models (default: calibration/rivals)");
+    app.add_flag("--refit", options_.refit,
+                 "also our model fitted as the paper's, and without each GPU in turn; slower");
   }
 
   int run() override {
     const Paper& paper = find_paper(paper_);
     options_.data = training_data(data_, "reproduce");
     options_.command = "tessera reproduce " + paper_ + (data_.empty() ? "" : " --data DIR") +
-                       (options_.weights.empty() ? "" : " --weights DIR");
+                       (options_.weights.empty() ? "" : " --weights DIR") + (options_.refit ? " --refit" : "");
     std::optional<Progress> line;
     options_.progress = [&](std::string_view step) {
       line.reset();

@@ -1,5 +1,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <filesystem>
 
@@ -10,45 +11,60 @@
 namespace tessera {
 namespace {
 
-/// Two kernels; the second method says nothing of the second one.
-Comparison kernels() {
-  Comparison c;
-  c.methods = {"ours", "theirs"};
-  c.entries.push_back({{{"gpu", "T4"}, {"operator", "gelu"}, {"op", "elementwise"}, {"rows", "64"}, {"h", "32"}},
-                       Seconds(1),
-                       {Seconds(2e-3), Seconds(3e-3)}});
-  c.entries.push_back({{{"gpu", "T4"}, {"operator", "bmm"}, {"b", "2"}, {"m", "3"}, {"n", "4"}, {"k", "5"}},
-                       Seconds(1),
-                       {Seconds(4e-3), std::nullopt}});
-  return c;
-}
+using neusight::Operation;
 
-std::unique_ptr<LatencyModel> kept(std::string_view method) {
-  const auto path = std::filesystem::path(testing::TempDir()) / "kept.csv";
-  write_file(path, kept_csv(kernels(), method));
-  return read_kept(path);
-}
+/// A millisecond per row.
+class Rows final : public neusight::RivalModel {
+ public:
+  [[nodiscard]] std::vector<neusight::Priced> price(std::span<const Operation> operations,
+                                                    const GpuSpec& /*gpu*/) const override {
+    std::vector<neusight::Priced> prices;
+    for (const Operation& operation : operations) prices.push_back({Seconds(1e-3 * static_cast<double>(operation.b))});
+    return prices;
+  }
+};
 
 const Kernel kGelu{Op::gelu, Dtype::fp32, VectorShape{64, 32}};
 const Kernel kBmm{Op::bmm, Dtype::fp32, GemmShape{.batch = 2, .m = 3, .n = 4, .k = 5, .layout = GemmLayout::nn}};
+const Kernel kNormBackward{Op::layernorm_backward, Dtype::fp32, VectorShape{16, 8}};
 
-TEST(KeptPredictions, AnswerForTheirKernels) {
-  const std::vector<Kernel> both{kGelu, kBmm};
-  const auto costs = kept("ours")->predict(both, find_gpu("T4"), {});
-  EXPECT_NEAR(costs[0].time.p50.value(), 2e-3, 1e-9);
-  EXPECT_NEAR(costs[1].time.p50.value(), 4e-3, 1e-9);
+KeptPredictions kept() {
+  KeptPredictions notes;
+  const std::vector<Kernel> kernels{kGelu, kBmm, kNormBackward};
+  (void)recording(std::make_unique<Rows>(), notes)->predict(kernels, find_gpu("T4"), {});
+  return notes;
+}
+
+KeptPredictions written_and_read() {
+  const auto path = std::filesystem::temp_directory_path() / ("tessera-kept-" + std::to_string(::getpid()) + ".csv");
+  write_file(path, kept().csv());
+  KeptPredictions read = read_kept(path);
+  std::filesystem::remove(path);
+  return read;
+}
+
+TEST(KeptPredictions, StandInForTheirModel) {
+  const std::vector<Kernel> kernels{kGelu, kBmm, kNormBackward};
+  const auto costs = answering(written_and_read())->predict(kernels, find_gpu("T4"), {});
+  EXPECT_NEAR(costs[0].time.p50.value(), 64e-3, 1e-9);
+  EXPECT_NEAR(costs[1].time.p50.value(), 2e-3, 1e-9);
+  EXPECT_NEAR(costs[2].time.p50.value(), 16e-3, 1e-9);  // as a mul over its rows
+}
+
+TEST(KeptPredictions, LayoutAndBiasDoNotMatterToThem) {
+  const Kernel other{Op::bmm, Dtype::fp32, GemmShape{.batch = 2, .m = 3, .n = 4, .k = 5, .layout = GemmLayout::nt}};
+  EXPECT_NO_THROW((void)answering(kept())->predict(std::span(&other, 1), find_gpu("T4"), {}));
 }
 
 TEST(KeptPredictions, RefuseWhatTheyDoNotHold) {
-  const auto model = kept("theirs");
-  EXPECT_NO_THROW((void)model->predict(std::span(&kGelu, 1), find_gpu("T4"), {}));
-  EXPECT_THROW((void)model->predict(std::span(&kBmm, 1), find_gpu("T4"), {}), RunError);
+  const auto model = answering(kept());
+  const Kernel other{Op::gelu, Dtype::fp32, VectorShape{65, 32}};
+  EXPECT_THROW((void)model->predict(std::span(&other, 1), find_gpu("T4"), {}), RunError);
   EXPECT_THROW((void)model->predict(std::span(&kGelu, 1), find_gpu("P4"), {}), RunError);
 }
 
-TEST(KeptPredictions, HoldNothingMeasured) {
-  const std::string text = kept_csv(kernels(), "theirs");
-  EXPECT_EQ(text, "gpu,op,b,m,n,k,rows,h,predicted_ms\nT4,gelu,,,,,64,32,3\n");
+TEST(KeptPredictions, AreATableInOrder) {
+  EXPECT_EQ(kept().csv(), "gpu,op,b,m,n,k,predicted_ms\nT4,bmm,2,3,4,5,2\nT4,mul,16,0,8,0,16\nT4,gelu,64,0,32,0,64\n");
 }
 
 }  // namespace

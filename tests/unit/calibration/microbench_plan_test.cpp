@@ -25,7 +25,7 @@ TEST(MicrobenchPlan, EveryGpuKeepsTheBudgetAndSomeOfEveryBenchmark) {
     const Plan plan = make_plan(gpu, {});
     EXPECT_LE(plan.expected(), Seconds(540)) << name;
     EXPECT_GT(plan.cases.size(), 200U) << name;
-    EXPECT_GE(benchmarks_of(plan).size(), gpu.peak_of(Dtype::fp16) > FlopsPerSec(0) ? 12U : 11U) << name;
+    EXPECT_GE(benchmarks_of(plan).size(), gpu.peak_of(Dtype::fp16) > FlopsPerSec(0) ? 14U : 12U) << name;
   }
 }
 
@@ -78,6 +78,24 @@ TEST(MicrobenchPlan, NothingThatTheGpuLacks) {
       EXPECT_LT(5 * c.what.moved, gpu.memory / 3.0) << c.id;
     }
   }
+}
+
+TEST(MicrobenchPlan, PartsOfTheSmsAddUp) {
+  const GpuSpec gpu = find_gpu("A100-SXM-80GB");
+  std::size_t partitioned = 0;
+  for (const Case& c : pair_cases(gpu)) {
+    if (c.dim("partition") == 0) continue;
+    ++partitioned;
+    EXPECT_LE(c.dim("blocks_a") + c.dim("blocks_b"), gpu.sms) << case_id(c);
+    EXPECT_GE(c.dim("blocks_a") + c.dim("blocks_b"), gpu.sms - 1) << case_id(c);
+  }
+  EXPECT_EQ(partitioned, 9U);  // three pairs of kernels, a quarter, half and three quarters for the first
+}
+
+TEST(MicrobenchPlan, CollectivesAreThoseOfValidate) {
+  std::set<std::string> names;
+  for (const Case& c : collective_cases(find_gpu("A100-SXM-80GB"))) names.insert(c.op);
+  EXPECT_EQ(names, (std::set<std::string>{"all_gather", "all_reduce", "alltoall", "reduce_scatter", "send_recv"}));
 }
 
 TEST(MicrobenchPlan, UnknownBenchmarkNamesTheNearest) {

@@ -56,6 +56,30 @@ TEST(MicrobenchReference, NormsHaveTheMomentsTheyPromise) {
   EXPECT_NEAR(layernorm(row, twice, threes)[5], 2 * normed[5] + 3, 1e-12);
 }
 
+/// Derivative of sum(gradient result(row)) by row[i], by central difference.
+template <class Forward>
+double slope_of(const Forward& forward, std::vector<double> row, const std::vector<double>& gradient, std::size_t i) {
+  constexpr double kStep = 1e-5;
+  row[i] += kStep;
+  const double above = dot(forward(row), gradient);
+  row[i] -= 2 * kStep;
+  return (above - dot(forward(row), gradient)) / (2 * kStep);
+}
+
+TEST(MicrobenchReference, BackwardIsTheDerivativeOfForward) {
+  const std::vector<double> row = random(17, 11), gradient = random(17, 12), gain = random(17, 13), none(17, 0.0);
+  const auto layer = [&](std::span<const double> x) { return layernorm(x, gain, none); };
+  const auto rms = [&](std::span<const double> x) { return rmsnorm(x, gain); };
+  const std::vector<double> by_softmax = softmax_backward(softmax(row), gradient);
+  const std::vector<double> by_layer = layernorm_backward(row, gain, gradient);
+  const std::vector<double> by_rms = rmsnorm_backward(row, gain, gradient);
+  for (std::size_t i = 0; i < row.size(); ++i) {
+    EXPECT_NEAR(by_softmax[i], slope_of(softmax, row, gradient, i), 1e-8) << i;
+    EXPECT_NEAR(by_layer[i], slope_of(layer, row, gradient, i), 1e-7) << i;
+    EXPECT_NEAR(by_rms[i], slope_of(rms, row, gradient, i), 1e-7) << i;
+  }
+}
+
 TEST(MicrobenchReference, Attention) {
   const std::vector<double> query = random(4, 2), keys = random(4, 3), values = random(4, 4);
   EXPECT_EQ(attention(query, keys, values), values);  // one key has all the weight
