@@ -22,9 +22,11 @@ constexpr const char* kLabels =
     "Nobody-9000,bert_large,inf,2,512,none,0,1,fp32,55,55,0,66,66,0,44,50,60,headline,0\n"
     "A100-SXM4-40GB,gpt2_large,train,4,1024,pp4_1,0,4,fp32,900,,,950,,,,,,multi-gpu,0\n";
 constexpr const char* kOperators =
-    "gpu,graph,idx,name,repeat,dir,ops,measured_ms,neusight_ms,roofline_ms,habitat_ms,micro_ms,suspect\n"
-    "V100-PCIE-32GB,bert_large-inf-512-2,1,q,24,fw,\"linear:1,1024,1024,1024\",0.2,0.25,0.16,0.2,0.3,0\n"
-    "V100-PCIE-32GB,bert_large-inf-512-2,2,size,24,fw,,0.006,0,,,,0\n";
+    "gpu,graph,idx,name,repeat,in_elems,out_elems,dir,ops,measured_ms,neusight_ms,roofline_ms,habitat_ms,micro_ms,"
+    "suspect\n"
+    "V100-PCIE-32GB,bert_large-inf-512-2,1,q,24,1048576,1048576,fw,\"linear:1,1024,1024,1024\",0.2,0.25,0.16,0.2,0.3,"
+    "0\n"
+    "V100-PCIE-32GB,bert_large-inf-512-2,2,size,24,1,1,fw,,0.006,0,,,,0\n";
 constexpr const char* kMatrices =
     "gpu,dtype,op,b,m,k,n,latency_ms,split\n"
     "V100-PCIE-32GB,fp32,{},1,1024,1024,1024,0.2,test\n"

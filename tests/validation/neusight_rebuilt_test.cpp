@@ -13,6 +13,12 @@
 namespace tessera {
 namespace {
 
+ReproduceOptions quiet() {
+  ReproduceOptions options;
+  options.progress = [](std::string_view) {};
+  return options;
+}
+
 class NeuSightRebuilt : public testing::Test {
  protected:
   void SetUp() override {
@@ -55,8 +61,8 @@ TEST_F(NeuSightRebuilt, TrainsOnAsManyRowsAsThePaper) {
 /// inside models get the same mean error.
 TEST_F(NeuSightRebuilt, LinesGiveTheErrorsOfThePublishedOnes) {
   NeuSightData data(folder_);
-  const Contenders all = contenders({});
-  const Comparison operators = compare_operators(data, all, {{}, {}, {}, [](std::string_view) {}});
+  const Contenders all = contenders(quiet());
+  const Comparison operators = compare_operators(data, all, quiet());
   const auto index = [&](std::string_view name) {
     return static_cast<std::size_t>(std::ranges::find(operators.methods, name) - operators.methods.begin());
   };
@@ -71,8 +77,8 @@ TEST_F(NeuSightRebuilt, LinesGiveTheErrorsOfThePublishedOnes) {
 /// NeuSight's published predictions of the runs at hand: 10.16 % on the 43 clean ones.
 TEST_F(NeuSightRebuilt, PublishedPredictionsGiveThePublishedError) {
   NeuSightData data(folder_);
-  const Contenders all = contenders({});
-  const Comparison models = compare_models(data, all, MeasuredPart::whole, {{}, {}, {}, [](std::string_view) {}});
+  const Contenders all = contenders(quiet());
+  const Comparison models = compare_models(data, all, MeasuredPart::whole, quiet());
   const auto errors =
       errors_of(models, [](const Entry& e) { return e.key("split") == "headline" && e.key("suspect") == "0"; });
   EXPECT_EQ(errors[0].n, 43u);

@@ -181,6 +181,13 @@ std::string operators_at(const CsvTable& table, std::size_t row, std::string_vie
   return *text;
 }
 
+double elements_at(const CsvTable& table, std::size_t row, std::string_view column) {
+  const std::size_t at = table.need(column);
+  const auto count = element_count(table.cell(row, at));
+  if (!count) throw InputError(table.at(row, at, "expected a shape such as (8, 512), or a list of them"));
+  return *count;
+}
+
 void append_nodes(const fs::path& root, const LabelFile& label, std::string& text) {
   std::vector<std::optional<Nodes>> predictions(kMethods.size());
   for (std::size_t i = 0; i < kMethods.size(); ++i) {
@@ -200,8 +207,9 @@ void append_nodes(const fs::path& root, const LabelFile& label, std::string& tex
     for (const Direction& direction : kDirections) {
       const std::string ops = operators_at(nodes, row, direction.ops);
       if (ops.empty()) continue;
-      fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{}", label.gpu, label.run.name, csv_cell(name),
-                     repeat[row], direction.name, csv_cell(ops), measured.number(name, direction.time));
+      fmt::format_to(std::back_inserter(text), "{},{},{},{},{},{},{},{},{}", label.gpu, label.run.name, csv_cell(name),
+                     repeat[row], elements_at(nodes, row, "InputShapes"), elements_at(nodes, row, "OutputShape"),
+                     direction.name, csv_cell(ops), measured.number(name, direction.time));
       for (const auto& method : predictions)
         text += "," + (method ? method->number(name, direction.time) : std::string());
       text += label.gpu == kUnsteadyGpu ? ",1\n" : ",0\n";
@@ -220,7 +228,9 @@ CsvTable checkout_labels(const fs::path& root) {
 }
 
 CsvTable checkout_operators(const fs::path& root) {
-  std::string text = "gpu,graph,name,repeat,dir,ops,measured_ms,neusight_ms,roofline_ms,habitat_ms,micro_ms,suspect\n";
+  std::string text =
+      "gpu,graph,name,repeat,in_elems,out_elems,dir,ops,measured_ms,neusight_ms,roofline_ms,habitat_ms,micro_ms,"
+      "suspect\n";
   for (const LabelFile& label : labels(root, ".csv")) append_nodes(root, label, text);
   return CsvTable::parse(std::move(text), (root / "label").string());
 }

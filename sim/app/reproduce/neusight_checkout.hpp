@@ -14,6 +14,9 @@ namespace tessera {
 /// repackaged form ("linear:1,4096,1024,4096;add:1,4096"). Nothing where the text is no such list.
 std::optional<std::string> operator_text(std::string_view python);
 
+/// Elements of a shape "(8, 512)", or of all of a list of shapes together. Nothing where the text is neither.
+std::optional<double> element_count(std::string_view python);
+
 /// e2e_labels: label/DEVICE/RUN.json beside results/prediction/DEVICE/METHOD/RUN.json. `suspect` marks runs whose
 /// measured forward pass takes over 1.25 times the sum of its own measured operators. `root`: the folder of `label`.
 CsvTable checkout_labels(const std::filesystem::path& root);

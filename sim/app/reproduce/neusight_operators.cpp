@@ -2,6 +2,7 @@
 #include <array>
 #include <charconv>
 #include <optional>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -66,6 +67,20 @@ std::vector<Kernel> kernels_of(std::string_view text) {
   return kernels;
 }
 
+/// A second operand that is broadcast is hardly read: the kernel moves what that of one tensor and a number moves.
+void use_real_operands(std::vector<Kernel>& kernels, const std::string& direction, double inputs, double outputs) {
+  static constexpr std::array kOneTensor{std::pair{Op::add, Op::addu}, std::pair{Op::mul, Op::mulu},
+                                         std::pair{Op::div, Op::divu}, std::pair{Op::pow, Op::powu}};
+  constexpr double kBroadcast = 1.5;  // of two full operands the inputs are twice the outputs
+  if (kernels.size() != 1 || direction != "fw" || inputs <= 0 || inputs >= kBroadcast * outputs) return;
+  for (const auto& [two, one] : kOneTensor) {
+    if (kernels.front().op == two) {
+      kernels.front().op = one;
+      return;
+    }
+  }
+}
+
 std::string class_of(Op op) {
   if (op == Op::bmm || op == Op::linear || op == Op::softmax || op == Op::layernorm || op == Op::memory) {
     return std::string(to_string(op));
@@ -95,6 +110,9 @@ class Cells {
   Cells(const CsvTable& table, std::size_t row) : table_(table), row_(row) {}
   [[nodiscard]] std::string text(std::string_view column) const {
     return std::string(table_.cell(row_, table_.need(column)));
+  }
+  [[nodiscard]] double number(std::string_view column) const {
+    return table_.number(row_, table_.need(column)).value_or(0);
   }
   [[nodiscard]] std::optional<Seconds> time(std::string_view column) const {
     const auto value = table_.number(row_, table_.need(column));
@@ -127,7 +145,8 @@ Comparison compare_operators(NeuSightData& data, const Contenders& contenders, c
     const Cells cells(table, row);
     const std::string gpu = cells.text("gpu");
     const auto measured = cells.time("measured_ms");
-    const std::vector<Kernel> kernels = kernels_of(cells.text("ops"));
+    std::vector<Kernel> kernels = kernels_of(cells.text("ops"));
+    use_real_operands(kernels, cells.text("dir"), cells.number("in_elems"), cells.number("out_elems"));
     if (!data.known(gpu) || kernels.empty() || !measured || *measured <= Seconds(0) || cells.text("suspect") == "1")
       continue;
     if (!gpus.contains(gpu)) gpus[gpu] = find_gpu(gpu);

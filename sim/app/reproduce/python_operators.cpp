@@ -54,7 +54,8 @@ class LiteralReader {
     return value;
   }
   std::optional<Literal> items(char close) {
-    Literal value{.kind = Literal::Kind::items};
+    Literal value;
+    value.kind = Literal::Kind::items;
     while (!take(close)) {
       auto item = literal();
       if (!item) return std::nullopt;
@@ -66,7 +67,9 @@ class LiteralReader {
   std::optional<Literal> text() {
     const std::size_t end = rest_.find('\'');
     if (end == std::string_view::npos) return std::nullopt;
-    Literal value{.text = std::string(rest_.substr(0, end)), .kind = Literal::Kind::text};
+    Literal value;
+    value.kind = Literal::Kind::text;
+    value.text = std::string(rest_.substr(0, end));
     rest_.remove_prefix(end + 1);
     return value;
   }
@@ -100,6 +103,16 @@ std::optional<std::string> one(const Literal& op) {
 }
 
 }  // namespace
+
+std::optional<double> element_count(std::string_view python) {
+  const auto shapes = LiteralReader(python).whole();
+  if (!shapes || shapes->kind != Literal::Kind::items) return std::nullopt;
+  const bool several = !shapes->items.empty() && shapes->items.front().kind == Literal::Kind::items;
+  if (!several) return shapes->items.empty() ? 0 : elements(*shapes);
+  double sum = 0;
+  for (const Literal& shape : shapes->items) sum += elements(shape);
+  return sum;
+}
 
 std::optional<std::string> operator_text(std::string_view python) {
   const auto list = LiteralReader(python).whole();

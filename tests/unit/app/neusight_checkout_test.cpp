@@ -27,6 +27,13 @@ TEST(OperatorText, RefusesWhatIsNoList) {
   }
 }
 
+TEST(ElementCount, SumsTheShapes) {
+  EXPECT_EQ(element_count("(8, 512)"), 4096);
+  EXPECT_EQ(element_count("[(8, 512), (1,)]"), 4097);
+  EXPECT_EQ(element_count("[]"), 0);
+  EXPECT_EQ(element_count("shape"), std::nullopt);
+}
+
 class Checkout : public testing::Test {
  protected:
   void SetUp() override {
@@ -58,9 +65,9 @@ class Checkout : public testing::Test {
     for (const std::string method : {"neusight", "roofline", "habitat", "micro"}) {
       const auto folder = root_ / "results" / "prediction" / device / method;
       write_file(folder / (name + ".csv"),
-                 "Name,FwOps,BwOps,AccOps,fw_latency,bw_latency,acc_latency\n" + first +
+                 "Name,FwOps,BwOps,AccOps,InputShapes,OutputShape,fw_latency,bw_latency,acc_latency\n" + first +
                      ",\"[['Linear', (64, 32, 16)]]\",\"[['Linear', (64, 16, 32)], ['Linear', "
-                     "(32, 64, 16)]]\",\"[['VECadd', (1, 512)]]\",2.5,5,0.25\n");
+                     "(32, 64, 16)]]\",\"[['VECadd', (1, 512)]]\",\"[(64, 32), (1,)]\",\"(64, 16)\",2.5,5,0.25\n");
       write_file(folder / (name + ".json"), times(330, 110, 220));
     }
   }
@@ -110,6 +117,8 @@ TEST_F(Checkout, OperatorsAreJoinedByName) {
   const auto cell = [&](std::size_t row, const char* column) { return table.cell(row, table.need(column)); };
   EXPECT_EQ(cell(0, "dir"), "fw");
   EXPECT_EQ(cell(0, "repeat"), "24");
+  EXPECT_EQ(cell(0, "in_elems"), "2049");
+  EXPECT_EQ(cell(0, "out_elems"), "1024");
   EXPECT_EQ(cell(0, "ops"), "linear:1,64,32,16");
   EXPECT_EQ(cell(0, "measured_ms"), "2");
   EXPECT_EQ(cell(0, "habitat_ms"), "2.5");
@@ -120,7 +129,8 @@ TEST_F(Checkout, OperatorsAreJoinedByName) {
 
 TEST_F(Checkout, ABadListOfOperatorsIsNamed) {
   write_file(root_ / "results/prediction/Tesla_V100-PCIE-32GB/neusight/bert_large-train-512-2.csv",
-             "Name,FwOps,BwOps,AccOps,fw_latency,bw_latency,acc_latency\nhead,Linear,[],[],1,1,1\n");
+             "Name,FwOps,BwOps,AccOps,InputShapes,OutputShape,fw_latency,bw_latency,acc_latency\n"
+             "head,Linear,[],[],[],\"(1,)\",1,1,1\n");
   try {
     (void)checkout_operators(root_);
     FAIL();
