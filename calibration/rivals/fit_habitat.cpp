@@ -48,7 +48,8 @@ Json record_of(const RivalFit& options, std::string_view net, const EpochReport&
                const neusight::Scale& scale) {
   Json json = Json::object();
   json["net"] = net;
-  json["command"] = fmt::format("tessera calibrate --model habitat --net {} --epochs {}", net, options.epochs);
+  json["command"] = fmt::format("tessera calibrate --model habitat --net {} --epochs {} --seed {}", net, options.epochs,
+                                options.seed);
   json["rows"] = rows;
   json["epoch"] = best.epoch;
   json["epochs_run"] = epochs_run;
@@ -67,7 +68,7 @@ void fit_net(const RivalFit& options, Kind kind) {
     features.push_back(habitat_features(row.kernel.operation, neusight::numbers_of(find_gpu(row.kernel.gpu))));
   }
   const neusight::Scale scale = neusight::scale_of(features);
-  const ReluOptions how{.epochs = options.epochs, .batch = kBatch, .rate = kRate};
+  const ReluOptions how{.epochs = options.epochs, .batch = kBatch, .rate = kRate, .seed = options.seed};
   const ReluNet start(paper_widths(neusight::kHabitatInputs, 1), how.seed);
   EpochReport best;
   train_relu(start, training_of(rows, scale, features), how, [&](const EpochReport& report, const ReluNet& net) {

@@ -70,7 +70,8 @@ Json record_of(const RivalFit& options, std::string_view net, const EpochReport&
                std::size_t rows) {
   Json json = Json::object();
   json["net"] = net;
-  json["command"] = fmt::format("tessera calibrate --model neusight --net {} --epochs {}", net, options.epochs);
+  json["command"] = fmt::format("tessera calibrate --model neusight --net {} --epochs {} --seed {}", net,
+                                options.epochs, options.seed);
   json["data"] = "NeuSight's artifact, commit 6945927 (MIT): rows that NeuSight trains on";
   Json left_out = Json::array();
   for (const std::string& gpu : options.leave_out) left_out.push(gpu);
@@ -90,7 +91,7 @@ void fit_net(const RivalFit& options, const PaperRecipe& recipe) {
   for (const RivalRow& row : rows) tiles.push_back(row.kernel);
   neusight::write_tiles(options.out / (name + "-tiles.csv.gz"), tiles);
   const LawRows law = law_rows(rows);
-  const ReluOptions how{.epochs = options.epochs, .batch = recipe.batch, .rate = recipe.rate};
+  const ReluOptions how{.epochs = options.epochs, .batch = recipe.batch, .rate = recipe.rate, .seed = options.seed};
   const ReluNet start(paper_widths(neusight::kLawInputs, neusight::kLawOutputs), how.seed);
   EpochReport best;
   train_relu(start, training_of(law), how, [&](const EpochReport& report, const ReluNet& net) {

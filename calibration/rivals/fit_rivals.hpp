@@ -1,6 +1,7 @@
 // Fits NeuSight and the baselines of its paper, so that they stand beside our own model.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <functional>
 #include <span>
@@ -16,6 +17,7 @@ struct RivalFit {
   std::vector<std::string> leave_out;              // GPUs kept out
   std::vector<std::string> nets;                   // bmm, linear, elementwise, softmax, layernorm; empty: all
   int epochs = 100;                                // the paper's
+  std::uint64_t seed = 0;                          // of the first weights, the split and the order of rows
   std::function<void(std::string_view)> progress;  // one line per epoch
 };
 

@@ -41,6 +41,7 @@ class Calibrate final : public Command {
     app.add_option("--net", rival_.nets, "only these of neusight's or habitat's networks: bmm, linear, ...")
         ->delimiter(',');
     app.add_option("--epochs", rival_.epochs, "epochs of those networks (default: the paper's 100)");
+    app.add_option("--seed", rival_.seed, "seed of those networks (default: 0)");
     app.add_flag("!--no-error-table", options_.error_table, "skip the refits without each GPU: faster, no error bars");
     app.add_flag("--json", json_, "print the errors on GPUs left out as JSON");
   }

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <fmt/format.h>
+
 #include <filesystem>
 #include <string>
 
@@ -13,6 +15,7 @@ namespace tessera::testing {
 namespace {
 
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 constexpr const char* kLabels =
     "gpu,model,mode,batch,seq,parallelism,fused,n_gpu,dtype,latency_ms,fw_ms,bw_ms,neusight_ms,neusight_fw_ms,"
@@ -71,6 +74,30 @@ TEST(Reproduce, WritesAPageWithTablesAndPictures) {
   EXPECT_THAT(read_file(out.path() / "neusight-kernels.svg"), HasSubstr("layernorm"));
 }
 
+/// A run, its prediction, and a test set, as github.com/sitar-lab/NeuSight keeps them.
+void fill_checkout(const Scratch& scratch) {
+  const std::filesystem::path root = scratch.path() / "scripts" / "asplos";
+  const std::string run = "Tesla_V100-PCIE-32GB/bert_large-inf-512-2.json";
+  write_file(root / "label" / run, R"({"num_layer": 24, "e2e_latency": 55, "fw_latency": 55, "bwall_latency": 0})");
+  write_file(root / "results/prediction/Tesla_V100-PCIE-32GB/neusight/bert_large-inf-512-2.json",
+             R"({"num_layer": 24, "e2e_latency": 66, "fw_latency": 66, "bwall_latency": 0})");
+  write_file(root / "data/dataset/test/linear.csv",
+             "OPName,Latency,Device,Kernel Name,Grid x,Grid y,Grid z,B,M,N,K\n"
+             "linear,0.2,Tesla V100-PCIE-32GB,volta_sgemm_128x64_tn,16,8,1,1,1024,1024,1024\n");
+}
+
+TEST(Reproduce, ReadsACheckoutOfTheArtifact) {
+  const Scratch data, out;
+  fill_checkout(data);
+  const Outcome outcome = run_program(reproduce(data, out));
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string page = read_file(out.path() / "neusight.md");
+  EXPECT_THAT(page, HasSubstr("| headline | 1 | 20.0 |"));  // |66 / 55 - 1|
+  EXPECT_THAT(page, HasSubstr("### seen GPUs\n\n| operator | n | Tessera |"));
+  EXPECT_THAT(page, HasSubstr("| linear | 1 |"));
+  EXPECT_THAT(page, HasSubstr("- data/dataset/test/ln.csv: not in this checkout"));
+}
+
 TEST(Reproduce, SaysWhatItCouldNotSee) {
   const Scratch data, out;
   fill(data);
@@ -80,6 +107,51 @@ TEST(Reproduce, SaysWhatItCouldNotSee) {
   EXPECT_THAT(page, HasSubstr("| of these, GPT-3 on H100 | 6 | 0 | 2.33 | - |"));
   EXPECT_THAT(page, HasSubstr("Nobody-9000: no data sheet"));
   EXPECT_THAT(page, HasSubstr("Habitat rebuilt: no weights"));
+}
+
+/// Kernels of NeuSight's five GPUs to fit on, at half of what the data sheets say.
+void fill_training(const Scratch& scratch) {
+  struct Gpu {
+    const char* name;
+    double gflops, gbs;
+  };
+  constexpr Gpu kGpus[] = {{"P4", 5700, 192},
+                           {"P100-PCIE-16GB", 9500, 732},
+                           {"T4", 8100, 320},
+                           {"V100-PCIE-32GB", 14000, 900},
+                           {"A100-PCIE-40GB", 19500, 1555}};
+  std::string linear = with_op(kMatrices, "linear"), bmm = with_op(kMatrices, "bmm");
+  std::string vectors = with_op(kVectors, "gelu"), softmax = with_op(kVectors, "softmax"),
+              norm = with_op(kVectors, "ln");
+  for (const Gpu& gpu : kGpus) {
+    for (int i = 1; i <= 12; ++i) {
+      const int side = 256 * i, rows = 2048 * (i + 3);
+      const double product = 2e-6 * side * side * side / (0.5 * gpu.gflops),
+                   moved = 8e-6 * rows * 1024 / (0.5 * gpu.gbs);
+      linear += fmt::format("{},fp32,linear,1,{},{},{},{:.6g},train\n", gpu.name, side, side, side, product + 0.01);
+      bmm += fmt::format("{},fp32,bmm,4,{},{},{},{:.6g},train\n", gpu.name, side, side, side, 4 * product + 0.01);
+      vectors += fmt::format("{},fp32,gelu,{},1024,{:.6g},train\n", gpu.name, rows, moved + 0.01);
+      softmax += fmt::format("{},fp32,softmax,{},1024,{:.6g},train\n", gpu.name, rows, moved + 0.01);
+      norm += fmt::format("{},fp32,ln,{},1024,{:.6g},train\n", gpu.name, rows, moved + 0.01);
+    }
+  }
+  (void)scratch.file("bmm.csv.gz", gzip(bmm));
+  (void)scratch.file("linear.csv.gz", gzip(linear));
+  (void)scratch.file("elementwise.csv.gz", gzip(vectors));
+  (void)scratch.file("softmax.csv.gz", gzip(softmax));
+  (void)scratch.file("layernorm.csv.gz", gzip(norm));
+}
+
+TEST(Reproduce, RefitsAsThePaperAndWithoutEachGpu) {
+  const Scratch data, out;
+  fill(data);
+  fill_training(data);
+  const Outcome outcome = run_program(reproduce(data, out) + " --refit");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string page = read_file(out.path() / "neusight.md");
+  EXPECT_THAT(page, HasSubstr("| Tessera | Tessera, N | Tessera, L |"));
+  EXPECT_THAT(page, HasSubstr("protocol L, each GPU by weights fitted without it"));
+  EXPECT_THAT(page, Not(HasSubstr("x Tessera, L: V100")));  // every V100 row has its prediction
 }
 
 TEST(Reproduce, NamesEveryMissingFile) {
