@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cmath>
+#include <filesystem>
 #include <functional>
 #include <numeric>
 
@@ -9,6 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 #include "sim/place/chip/gpu_search.hpp"
 
 namespace tessera {
@@ -76,6 +78,28 @@ TEST_P(KnownTemplate, IsPredictedAsThatGpuWithinTheModelsOwnBars) {
     EXPECT_GE(made[i].time.p50, sheet[i].time.p10);
     EXPECT_LE(made[i].time.p50, sheet[i].time.p90);
     EXPECT_NEAR(made[i].time.p50 / sheet[i].time.p50, 1.0, 0.02);  // far inside: only roundings differ
+  }
+}
+
+TEST_P(KnownTemplate, IsReadBackFromItsDescription) {
+  const GpuSpec made = to_spec(gpu_template(GetParam()));
+  const std::filesystem::path path =
+      std::filesystem::path(testing::TempDir()) / (std::string(GetParam()) + ".made.yaml");
+  write_file(path, platform_yaml(made));
+  const GpuSpec read = read_gpu(path);
+  std::filesystem::remove(path);
+  EXPECT_EQ(read.sms, made.sms);
+  EXPECT_EQ(read.matrix_unit, made.matrix_unit);
+  EXPECT_EQ(read.memory_type, made.memory_type);
+  const auto same = [](auto a, auto b) { EXPECT_NEAR(a / b, 1.0, 1e-12); };
+  same(read.memory, made.memory);
+  same(read.memory_bandwidth, made.memory_bandwidth);
+  same(read.l2, made.l2);
+  same(read.nvlink_bandwidth, made.nvlink_bandwidth);
+  same(read.power_cap, made.power_cap);
+  same(read.base_clock, made.base_clock);
+  for (const Dtype dtype : kDtypes) {
+    EXPECT_NEAR(read.peak_of(dtype).value(), made.peak_of(dtype).value(), 1e-12 * made.peak_of(dtype).value());
   }
 }
 

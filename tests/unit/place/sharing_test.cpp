@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "sim/place/schedule/backward.hpp"
-
 namespace tessera {
 namespace {
 
@@ -62,25 +60,6 @@ TEST(Sharing, AnOperatorLastsAtLeastItsTraffic) {
   EXPECT_DOUBLE_EQ(shared_schedule(one.problem()).makespan.value(), 2.0);
   Schedule short_one{.operators = {{.end = 1.0_s, .vector_core = 0}}, .makespan = 1.0_s};
   EXPECT_THAT(shared_violations(one.problem(), short_one), ElementsAre("operator 0 does not last its latency"));
-}
-
-TEST(Backward, ReversesTheOrderAndAddsWeightGradientsThatNothingWaitsFor) {
-  // product 0 -> activation 1 -> product 2
-  const BackwardGraph backward = backward_graph({.core = {T, V, T}, .edges = {{0, 1}, {1, 2}}}, {true, false, true});
-  EXPECT_THAT(backward.graph.core, ElementsAre(T, V, T, T, T));
-  EXPECT_THAT(backward.weight_gradient_of, ElementsAre(-1, -1, -1, 0, 2));
-  const OperatorOrder order(backward.graph);
-  const auto position = [&](int op) {
-    int i = 0;
-    while (order.operator_of(i) != op) ++i;
-    return i;
-  };
-  EXPECT_TRUE(order.precedes(position(2), position(1)));
-  EXPECT_TRUE(order.precedes(position(1), position(0)));
-  EXPECT_TRUE(order.precedes(position(1), position(3)));  // of product 0: its output's gradient
-  EXPECT_TRUE(order.before(position(4)).empty());         // of product 2: the layer's incoming gradient
-  EXPECT_TRUE(order.after(position(3)).empty());
-  EXPECT_TRUE(order.after(position(4)).empty());
 }
 
 }  // namespace
