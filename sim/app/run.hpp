@@ -28,6 +28,7 @@ struct RunSpec {
   std::string placement = "packed";
   SimulationOptions simulation{.collective_payload = kNcclPayload};
   PredictContext context;
+  bool cold_allocator = false;     // the step's first allocations go to the device (NodeSpec::device_malloc)
   std::optional<Profile> profile;  // shifts the latency model; of the cluster's GPU
   bool check_memory = true;        // refuse what does not fit
 };

@@ -118,6 +118,7 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
   spec.simulation.fold = scenario.fold;
   spec.simulation.dispatch = section.dispatch;
   spec.simulation.cuda_graph = w.cuda_graph;
+  spec.cold_allocator = w.allocator == AllocatorState::cold;
   return spec;
 }
 

@@ -17,6 +17,9 @@
 
 namespace tessera {
 
+/// Whether the framework's caching allocator holds the memory of an earlier step, or nothing.
+enum class AllocatorState : std::uint8_t { warm, cold };
+
 enum class Recompute : std::uint8_t { none, selective, full };
 
 /// What is computed.
@@ -31,6 +34,7 @@ struct WorkloadSection {
   Recompute recompute = Recompute::none;
   std::optional<OptimizerKind> optimizer;
   bool fused = false, cuda_graph = false;
+  AllocatorState allocator = AllocatorState::warm;
 };
 
 /// How it is spread over the GPUs.

@@ -36,6 +36,10 @@ static constexpr std::array<std::string_view, 2> enum_names(Fold) {
   return {"off", "on"};
 }
 
+static constexpr std::array<std::string_view, 2> enum_names(AllocatorState) {
+  return {"warm", "cold"};
+}
+
 namespace {
 
 /// Reports the mistakes that looking something up brings to light, at `key`. True if there were none.
@@ -175,6 +179,8 @@ void describe(Reader& r, WorkloadSection& s) {
   r.optional("optimizer", s.optimizer, "default: adam in training (fp32 master weights and two moments)");
   r.optional("fused", s.fused, "chains of elementwise operators run as one kernel, as torch.compile makes them");
   r.optional("cuda_graph", s.cuda_graph, "kernels are launched as one graph: the host costs nothing");
+  r.optional("allocator", s.allocator,
+             "cold: the first step, or one after PyTorch's empty_cache: the host allocates every tensor anew");
   if (r.has("sequence")) check_count(r, "sequence", s.sequence, kLongestSequence);
   check_count(r, "batch", s.batch, kMostSamples);
   check_count(r, "global_batch", s.global_batch, kMostSamplesPerStep);

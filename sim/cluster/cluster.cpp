@@ -116,6 +116,7 @@ void describe(Reader& r, NodeSpec& node) {
   optional_within(r, "nic_latency", node.nic_latency, kLatency, "GPU to wire, and wire to GPU");
   optional_within(r, "host_launch", node.host_launch, kLatency,
                   "CPU time to launch one kernel from an eager framework");
+  optional_within(r, "device_malloc", node.device_malloc, kLatency, "CPU time of one cudaMalloc");
   optional_within(r, "host_power", node.host_power, kHostPower, "of the node without its GPUs, at full load");
   r.optional("source", node.source, "where the figures are from");
 }

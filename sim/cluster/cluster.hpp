@@ -37,10 +37,11 @@ struct NodeSpec {
   BytesPerSec gpu_link{};          // one GPU's bandwidth into the node's interconnect, one direction
   Seconds gpu_link_latency{1e-6};  // one traversal GPU to GPU
   int nics = 0;
-  BytesPerSec nic_bandwidth{};  // each, one direction
-  Seconds nic_latency{1e-6};    // GPU to wire, or wire to GPU
-  Seconds host_launch{5e-6};    // CPU time to launch one kernel from an eager framework
-  Watts host_power{};           // CPUs, fans, NICs: without the GPUs
+  BytesPerSec nic_bandwidth{};    // each, one direction
+  Seconds nic_latency{1e-6};      // GPU to wire, or wire to GPU
+  Seconds host_launch{5e-6};      // CPU time to launch one kernel from an eager framework
+  Seconds device_malloc{300e-6};  // CPU time of one cudaMalloc
+  Watts host_power{};             // CPUs, fans, NICs: without the GPUs
   std::string source{};
   /// Ports into the fabric. GPUs share NICs where there are fewer; a GPU's several NICs are one port of their sum.
   [[nodiscard]] int ports() const { return nics < gpus ? nics : gpus; }

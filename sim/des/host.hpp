@@ -1,6 +1,9 @@
 // The CPU thread that feeds a GPU: one launch after the other, ahead of the device.
 #pragma once
 
+#include <span>
+#include <vector>
+
 #include "sim/base/units.hpp"
 
 namespace tessera {
@@ -9,13 +12,20 @@ namespace tessera {
 /// Not modelled: the host waiting for the device (full launch queue, synchronisation, reading results back).
 class Host {
  public:
-  /// `launch` 0: a CUDA graph, everything is there from the start.
-  explicit Host(Seconds launch) : launch_(launch) {}
+  /// `launch` 0: a CUDA graph, everything is there from the start. `work`: what else the host does before each launch;
+  /// empty: nothing.
+  explicit Host(Seconds launch, std::span<const Seconds> work = {}) : launch_(launch) {
+    Seconds sum;
+    for (const Seconds before : work) work_.push_back(sum += before);
+  }
   /// When the `index`-th launch of the program, from 0, has been issued.
-  [[nodiscard]] Seconds launched(std::size_t index) const { return launch_ * static_cast<double>(index + 1); }
+  [[nodiscard]] Seconds launched(std::size_t index) const {
+    return launch_ * static_cast<double>(index + 1) + (work_.empty() ? Seconds() : work_[index]);
+  }
 
  private:
   Seconds launch_;
+  std::vector<Seconds> work_;  // up to and including each launch
 };
 
 }  // namespace tessera

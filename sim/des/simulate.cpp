@@ -89,7 +89,10 @@ Trace simulate(const SimulationInput& input) {
 
   Engine engine(cast.gpus, {links, [&](int from, int to) { return topology.path(from, to); }});
   const Program program(input.plan, input.costs, input.cluster.gpu);
-  const Host host(input.options.cuda_graph ? Seconds(0.0) : input.cluster.node.host_launch);
+  TESSERA_ASSERT(input.options.host_work.empty() || input.options.host_work.size() == input.plan.tasks.size(),
+                 "the host's work for every task");
+  const Host host =
+      input.options.cuda_graph ? Host(Seconds(0.0)) : Host(input.cluster.node.host_launch, input.options.host_work);
   Recorder recorder(input.options.record_spans, cast.simulated, line_names(program), topology.links());
   Collectives collectives(engine, input.plan, routing, cast.engine_gpu, recorder, input.options.collective_payload);
   std::vector<std::unique_ptr<GpuDevice>> devices;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "models/kernel_cost.hpp"
 #include "sim/cluster/cluster.hpp"
@@ -21,8 +22,9 @@ struct SimulationOptions {
   Fidelity fidelity = Fidelity::automatic;
   Fold fold = Fold::on;
   std::string dispatch = "streams";
-  bool cuda_graph = false;        // no host launches
-  double collective_payload = 1;  // share of a link that a collective fills with payload, (0, 1]
+  bool cuda_graph = false;           // no host launches, nor `host_work`
+  std::vector<Seconds> host_work{};  // per task: what the host does before its launch, allocations; empty: nothing
+  double collective_payload = 1;     // share of a link that a collective fills with payload, (0, 1]
   bool record_spans = true;
 };
 

@@ -49,6 +49,16 @@ bool read_eager(RowReader& row) {
   return timing == "eager";
 }
 
+/// Empty: cold where a training step was timed eagerly (the public data set of such rows, NeuSight's, empties PyTorch's
+/// allocator before every iteration), warm otherwise.
+bool read_cold_allocator(RowReader& row, bool eager_training) {
+  const std::string_view state = row.text("allocator");
+  if (state.empty()) return eager_training;
+  if (state != "warm" && state != "cold")
+    row.mistake("allocator", fmt::format("expected warm or cold, found '{}'", state));
+  return state == "cold";
+}
+
 Parallelism read_parallelism(RowReader& row) {
   const std::string_view text = row.text("parallelism");
   const std::optional<Parallelism> found = parse_parallelism(text.empty() ? "none" : text);
@@ -161,6 +171,7 @@ ModelRow read_model_row(RowReader& row, Catalogue& catalogue) {
   spec.build.attention = read_attention_kind(row, spec.build.dtype);
   spec.build.fused = row.flag("fused");
   spec.simulation.cuda_graph = !read_eager(row);
+  spec.cold_allocator = read_cold_allocator(row, spec.build.mode == Mode::training && !spec.simulation.cuda_graph);
   const std::int64_t gpus = row.integer("n_gpu", 1);
   read_hardware(row, catalogue, gpus, spec);
   read_split(row, read_parallelism(row), gpus, result);

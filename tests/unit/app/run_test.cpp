@@ -3,6 +3,7 @@
 
 #include "sim/app/run.hpp"
 #include "sim/base/error.hpp"
+#include "sim/graph/allocations.hpp"
 
 namespace tessera {
 namespace {
@@ -48,6 +49,27 @@ std::string refusal(const RunSpec& spec) {
     return error.what();
   }
   return "";
+}
+
+/// The first step after PyTorch's empty_cache: the host allocates, and a GPU whose kernels are short waits for it.
+TEST(Run, AColdAllocatorCostsTheHostItsAllocations) {
+  RunSpec spec = training(1, 1);
+  spec.build.attention = AttentionKind::eager;
+  spec.simulation.cuda_graph = false;
+  const Seconds warm = run_roofline(spec).trace.makespan;
+  spec.cold_allocator = true;
+  const RunResult cold = run_roofline(spec);
+  int segments = 0;
+  for (const int made : segments_from_empty(cold.plan)) segments += made;
+  const Seconds host = spec.cluster.node.device_malloc * segments;
+  EXPECT_GT(segments, spec.model.layers);
+  EXPECT_GT(cold.trace.makespan, max(warm, host));
+  EXPECT_LT(cold.trace.makespan, warm + host);
+  spec.cluster.node.device_malloc = Seconds();
+  EXPECT_EQ(run_roofline(spec).trace.makespan, warm);
+  spec.simulation.cuda_graph = true;
+  spec.cluster.node.device_malloc = Seconds(1);
+  EXPECT_LE(run_roofline(spec).trace.makespan, warm);  // a captured graph has its memory
 }
 
 /// Without host launches and neighbours, a GPU runs its kernels back to back.

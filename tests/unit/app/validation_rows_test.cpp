@@ -196,6 +196,12 @@ TEST(ModelRow, EmptyCellsTakeTheDocumentedDefaults) {
   EXPECT_EQ(read_model("T4,,bert_large,inf,8,512,,,fp32,,,").row.spec.build.attention, AttentionKind::eager);
 }
 
+TEST(ModelRow, EagerTrainingStartsWithAnEmptyAllocator) {
+  EXPECT_TRUE(read_model("T4,,bert_large,train,8,512,,,fp32,,eager,").row.spec.cold_allocator);
+  EXPECT_FALSE(read_model("T4,,bert_large,train,8,512,,,fp32,,graph,").row.spec.cold_allocator);
+  EXPECT_FALSE(read_model("T4,,bert_large,inf,8,512,,,fp32,,eager,").row.spec.cold_allocator);
+}
+
 TEST(ModelRow, PipelinesAreNotSupportedYet) {
   const ReadModel read = read_model("A100-SXM4-40GB,dgx-a100-40gb,gpt2_large,train,4,1024,pp4_1,4,fp32,0,eager,eager");
   EXPECT_EQ(read.mistakes, "");
