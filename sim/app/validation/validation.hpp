@@ -10,8 +10,8 @@
 #include <vector>
 
 #include "models/latency_model.hpp"
-#include "sim/app/validation/kernel_rows.hpp"
 #include "models/profile.hpp"
+#include "sim/app/validation/kernel_rows.hpp"
 #include "sim/app/validation/kind.hpp"
 #include "sim/app/validation/metrics.hpp"
 #include "sim/app/validation/outcome.hpp"
