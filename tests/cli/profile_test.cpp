@@ -65,6 +65,27 @@ TEST(Calibrate, OneGemmOneCopyOneLaunchMakeAProfile) {
   EXPECT_EQ(after.at("provenance").text(), "calibrated");
 }
 
+TEST(Calibrate, ReadsWhatMicrobenchWrites) {
+  const Scratch scratch;
+  const std::string device = scratch.file(
+      "device.csv",
+      "case,gpu,dtype,op,timing,runtime,bytes,blocks,m,n,k,latency_ms,p10_ms,p90_ms,gb_per_s,tflops,host_us,repeats\n"
+      "a,L40S,fp32,launch_train,eager,tessera,,1,,,,0.003,,,,,2.25,100\n"
+      "b,L40S,fp32,launch,graph,tessera,,1,,,,0.001,,,,,,100\n"
+      "c,L40S,fp32,memory_copy,graph,tessera,1073741824,,,,,3,,,,,,100\n"
+      "d,L40S,bf16,sustained_gemm,graph,cublaslt,,,8192,8192,8192,5,,,,,,100\n");
+  write_file(scratch.path() / "machine.json", "{\"gpu\": \"L40S\", \"date\": \"2026-01-02\"}");
+  const std::string profile = (scratch.path() / "p.yaml").string();
+  const Outcome outcome = run_program("calibrate --gpu L40S --measurements " + device + " --out " + profile);
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("sustained_gemm is no kernel"));
+  EXPECT_THAT(outcome.out, HasSubstr("without a framework: a lower bound"));
+  const std::string text = read_file(profile);
+  EXPECT_THAT(text, HasSubstr("date: \"2026-01-02\""));
+  EXPECT_THAT(text, HasSubstr("host_launch: 2.25 us\nbare_launch: true"));
+  EXPECT_THAT(text, HasSubstr("{family: memory, dtype: fp32, rows: 1,"));
+}
+
 TEST(Calibrate, TheSameMeasurementsGiveTheSameBytes) {
   EXPECT_EQ(read_file(Calibrated(1.3).profile), read_file(Calibrated(1.3).profile));
 }

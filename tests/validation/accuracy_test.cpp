@@ -23,9 +23,10 @@ class Accuracy : public testing::Test {
   }
 
   /// Mean abs % error; the table goes to the log.
-  ValidationReport report(const std::string& file, const std::string& where, std::vector<std::string> by = {}) {
+  ValidationReport report(const std::string& file, const std::string& where, std::vector<std::string> by = {},
+                          const std::string& measure = {}) {
     ValidationOptions options{
-        .files = {folder_ / file}, .where = where, .measure = {}, .by = std::move(by), .defaults = {}};
+        .files = {folder_ / file}, .where = where, .measure = measure, .by = std::move(by), .defaults = {}};
     ValidationReport result = validate(options, *make_latency_model());
     std::cout << text_table(result);
     return result;
@@ -39,6 +40,10 @@ TEST_F(Accuracy, WholeModels) {
   const ValidationReport clean = report("models.csv", "split=headline,suspect=0", {"gpu", "mode"});
   EXPECT_EQ(clean.overall.n, 43u);
   EXPECT_LE(clean.overall.mape, 8.5);
+}
+
+TEST_F(Accuracy, BackwardPasses) {
+  EXPECT_LE(report("models.csv", "mode=train,split=headline,suspect=0", {}, "bw_ms").overall.mape, 8.0);
 }
 
 TEST_F(Accuracy, EveryModelRowIsPredictedOrListed) {
