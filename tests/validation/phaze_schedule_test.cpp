@@ -29,7 +29,8 @@ TEST(PhazeSchedule, EveryRecordedLayerIsClosed) {
   }
 }
 
-/// Cbc's programme shares no bound with ours. It closes few layers within seconds: those of one tensor and one vector core.
+/// Cbc's programme shares no bound with ours. It closes few layers within seconds: those of one tensor and one vector
+/// core.
 TEST(PhazeSchedule, CbcAgreesWhereItCloses) {
   const char* data = std::getenv("TESSERA_DATA");
   if (data == nullptr) GTEST_SKIP() << "set TESSERA_DATA to the folder of recorded data";
