@@ -33,7 +33,11 @@ Dataset read_aic_gemm(const std::filesystem::path& data);
 Dataset read_aic_prefill(const std::filesystem::path& data);
 Dataset read_aic_decode(const std::filesystem::path& data);
 
-/// moe tables: bf16, no expert parallelism, all routing distributions.
+/// context_mla and generation_mla tables: bf16 operands and cache.
+Dataset read_aic_mla_prefill(const std::filesystem::path& data);
+Dataset read_aic_mla_decode(const std::filesystem::path& data);
+
+/// moe tables: bf16 and plain fp8, no expert parallelism, all routing distributions.
 Dataset read_aic_moe(const std::filesystem::path& data);
 
 }  // namespace tessera

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "models/gemm_tiles.hpp"
 #include "models/stream.hpp"
@@ -37,6 +38,17 @@ struct Way {
   Seconds time;
   Bytes hbm_bytes;
 };
+
+/// cuDNN's implicit GEMMs of images do not split what is summed over; those of weights do, it being the whole batch.
+GemmPlan implicit_gemm(Op op, const GemmShape& shape, const GemmContext& context, const Device& device) {
+  if (op == Op::conv2d_wgrad) return choose_gemm(shape, context, device);
+  std::optional<GemmPlan> best;
+  for (const GemmTile& tile : gemm_tiles(context.unit, device.spec, false)) {
+    const GemmPlan plan = plan_gemm(shape, tile, 1, context, device);
+    if (!best || plan.time < best->time) best = plan;
+  }
+  return *best;
+}
 
 Way winograd(const Kernel& kernel, const ConvShape& s, const GemmContext& direct, const Device& device,
              const PredictContext& context) {
@@ -88,7 +100,7 @@ KernelAnalysis analyse_conv(const Kernel& kernel, const Device& device, const Pr
   const auto& s = std::get<ConvShape>(kernel.shape);
   const GemmShape shape = as_gemm(kernel.op, s);
   const GemmContext direct = direct_context(kernel, device, context);
-  const GemmPlan plain = choose_gemm(shape, direct, device);
+  const GemmPlan plain = implicit_gemm(kernel.op, shape, direct, device);
   Way best{plain, plain.time, direct.hbm_bytes};
   double winograd_over_direct = 1;
   const bool measured = suits_winograd(kernel, s, device);

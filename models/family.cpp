@@ -44,6 +44,10 @@ FamilyId family_of(const Kernel& kernel, const Device& device) {
       return FamilyId::decode;
     case Op::moe:
       return FamilyId::moe;
+    case Op::mla_prefill:
+      return FamilyId::mla_prefill;
+    case Op::mla_decode:
+      return FamilyId::mla_decode;
     case Op::softmax:
     case Op::layernorm:
     case Op::rmsnorm:

@@ -48,7 +48,19 @@ struct Family {
 };
 
 /// In the order of families().
-enum class FamilyId : std::uint8_t { gemm_simt, gemm_matrix, vector, rows, memory, prefill, decode, conv, moe };
+enum class FamilyId : std::uint8_t {
+  gemm_simt,
+  gemm_matrix,
+  vector,
+  rows,
+  memory,
+  prefill,
+  decode,
+  conv,
+  moe,
+  mla_prefill,
+  mla_decode
+};
 
 /// One row per family.
 std::span<const Family> families();

@@ -23,6 +23,10 @@ std::span<const Family> families() {
       Family{"decode", "attention of one new token", kDecodeInputs, kDecodeConstants, analyse_decode},
       Family{"conv", "two-dimensional convolution", kConvInputs, kConvConstants, analyse_conv},
       Family{"moe", "grouped matrix multiplications of experts", kMoeInputs, kMoeConstants, analyse_moe},
+      Family{"mla_prefill", "latent attention over many new tokens", kPrefillInputs, kPrefillConstants,
+             analyse_prefill},
+      Family{"mla_decode", "latent attention of one new token", kMlaDecodeInputs, kMlaDecodeConstants,
+             analyse_mla_decode},
   };
   return kFamilies;
 }

@@ -68,8 +68,11 @@ KernelAnalysis analyse_moe(const Kernel& kernel, const Device& device, const Pre
 
   KernelAnalysis out;
   out.hbm_bytes = traffic(kernel).total() + shuffled;
-  out.base = groups.up.time + groups.down.time + shuffled / device.hbm;
-  out.floor = Seconds(weights.constants[0].second) + (context.timing == Timing::eager ? kEagerCall : Seconds(0));
+  const auto of = [&](MoeConstant which) { return weights.constants[static_cast<std::size_t>(which)].second; };
+  out.base = (groups.up.time + groups.down.time) / of(MoeConstant::grouped_share) +
+             shuffled / device.hbm * of(MoeConstant::shuffles);
+  out.floor = Seconds(of(MoeConstant::floor)) + of(MoeConstant::floor_cycles) / device.spec.boost_clock +
+              (context.timing == Timing::eager ? kEagerCall : Seconds(0));
   out.blocks = groups.up.blocks + groups.down.blocks;
   out.blocks_per_sm = groups.up.blocks_per_sm;
   out.footprint = footprint(groups.up.tile);

@@ -14,6 +14,7 @@ bool bound_by_arithmetic(FamilyId family) {
     case FamilyId::prefill:
     case FamilyId::conv:
     case FamilyId::moe:
+    case FamilyId::mla_prefill:
       return true;
     default:
       return false;

@@ -13,7 +13,8 @@ namespace tessera {
 
 namespace {
 
-enum class Family : std::uint8_t { gemm, vector, conv, attention, moe, memory };  // the alternatives of Shape, in order
+// The alternatives of Shape, in order.
+enum class Family : std::uint8_t { gemm, vector, conv, attention, moe, memory, mla };
 
 struct OpRow {
   Op op;
@@ -54,6 +55,8 @@ constexpr std::array<OpRow, kOpCount> kOps{{
     {Op::embedding_backward, "embedding_backward", Family::vector},
     {Op::memory, "memory", Family::memory},
     {Op::optimizer, "optimizer", Family::vector},
+    {Op::mla_prefill, "mla_prefill", Family::mla},
+    {Op::mla_decode, "mla_decode", Family::mla},
 }};
 
 constexpr bool rows_follow_the_enum() {
@@ -142,6 +145,23 @@ std::optional<std::string> error_in(Op op, const AttentionShape& s) {
   return std::nullopt;
 }
 
+std::optional<std::string> error_in(Op op, const MlaShape& s) {
+  if (auto error = out_of_bounds(op, {{"batch", s.batch},
+                                      {"q_len", s.q_len},
+                                      {"kv_len", s.kv_len},
+                                      {"heads", s.heads},
+                                      {"latent", s.latent},
+                                      {"rope", s.rope},
+                                      {"head_dim", s.head_dim}})) {
+    return error;
+  }
+  if (op == Op::mla_prefill && s.kv_len < s.q_len) {
+    return fmt::format("{}: kv_len {} is less than q_len {}, whose tokens it includes", to_string(op), s.kv_len,
+                       s.q_len);
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> error_in(Op op, const MoeShape& s) {
   if (auto error = out_of_bounds(
           op,
@@ -174,6 +194,10 @@ std::string dims_text(const ConvShape& s) {
 std::string dims_text(const AttentionShape& s) {
   return fmt::format("batch={} q_len={} kv_len={} heads={} kv_heads={} head_dim={}{}", s.batch, s.q_len, s.kv_len,
                      s.heads, s.kv_heads, s.head_dim, s.causal ? "" : " unmasked");
+}
+std::string dims_text(const MlaShape& s) {
+  return fmt::format("batch={} q_len={} kv_len={} heads={} latent={} rope={} head_dim={}", s.batch, s.q_len, s.kv_len,
+                     s.heads, s.latent, s.rope, s.head_dim);
 }
 std::string dims_text(const MoeShape& s) {
   return fmt::format("tokens={} hidden={} inter={} topk={} experts={}{}", s.tokens, s.hidden, s.inter, s.topk,
@@ -211,6 +235,9 @@ void hash_shape(Hasher& h, const ConvShape& s) {
 }
 void hash_shape(Hasher& h, const AttentionShape& s) {
   h.add_all(s.batch, s.q_len, s.kv_len, s.heads, s.kv_heads, s.head_dim, s.causal);
+}
+void hash_shape(Hasher& h, const MlaShape& s) {
+  h.add_all(s.batch, s.q_len, s.kv_len, s.heads, s.latent, s.rope, s.head_dim);
 }
 void hash_shape(Hasher& h, const MoeShape& s) {
   h.add_all(s.tokens, s.hidden, s.inter, s.topk, s.experts, s.gated);

@@ -47,8 +47,10 @@ enum class Op : std::uint8_t {
   embedding_backward,
   memory,     // moves bytes: dropout, where, copies, cross entropy, fused elementwise
   optimizer,  // one Adam step over h elements
+  mla_prefill,
+  mla_decode,
 };
-inline constexpr int kOpCount = static_cast<int>(Op::optimizer) + 1;
+inline constexpr int kOpCount = static_cast<int>(Op::mla_decode) + 1;
 
 std::string_view to_string(Op op);
 std::optional<Op> parse_op(std::string_view name);
@@ -78,6 +80,14 @@ struct AttentionShape {
   bool causal = true;
   friend bool operator==(const AttentionShape&, const AttentionShape&) = default;
 };
+/// Multi-head latent attention (DeepSeek-V2, arXiv 2405.04434): the cache holds one vector of latent + rope per token.
+/// Prefill attends with keys of head_dim + rope and values of head_dim that were made from it; decode attends in the
+/// latent space itself. kv_len as in AttentionShape.
+struct MlaShape {
+  std::int64_t batch = 0, q_len = 0, kv_len = 0, heads = 0;
+  std::int64_t latent = 512, rope = 64, head_dim = 128;  // of DeepSeek-V2 and V3
+  friend bool operator==(const MlaShape&, const MlaShape&) = default;
+};
 struct MoeShape {
   std::int64_t tokens = 0, hidden = 0, inter = 0, topk = 0, experts = 0;
   bool gated = true;
@@ -88,7 +98,7 @@ struct MemoryShape {
   friend bool operator==(const MemoryShape&, const MemoryShape&) = default;
 };
 
-using Shape = std::variant<GemmShape, VectorShape, ConvShape, AttentionShape, MoeShape, MemoryShape>;
+using Shape = std::variant<GemmShape, VectorShape, ConvShape, AttentionShape, MoeShape, MemoryShape, MlaShape>;
 
 struct Kernel {
   Op op = Op::memory;

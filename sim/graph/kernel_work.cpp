@@ -90,6 +90,14 @@ double work(Op op, const AttentionShape& s) {
   const double gemms = op == Op::attention_backward ? 5 : 2;
   return gemms * 2 * product({s.batch, s.heads, s.head_dim}) * pairs(op, s);
 }
+/// What a head multiplies: keys and values of its own in prefill, the cached vector twice in decode.
+double work(Op op, const MlaShape& s) {
+  const bool latent = op == Op::mla_decode;
+  const auto keys = static_cast<double>((latent ? s.latent : s.head_dim) + s.rope);
+  const auto values = static_cast<double>(latent ? s.latent : s.head_dim);
+  const double seen = latent ? product({s.q_len, s.kv_len + s.q_len}) : product({s.q_len, s.kv_len});
+  return 2 * (keys + values) * product({s.batch, s.heads}) * (seen - product({s.q_len, s.q_len - 1}) / 2);
+}
 double work(Op, const MoeShape& s) {
   return 2 * (s.gated ? 3 : 2) * product({s.tokens, s.topk, s.hidden, s.inter});
 }
@@ -138,6 +146,19 @@ Traffic bytes(Op op, Dtype dtype, const AttentionShape& s) {
   // Reads q, output, its gradient, k, v and the fp32 log-sum-exp; writes the gradients of q, k, v.
   const Bytes statistics(4 * product({s.batch, s.q_len, s.heads}));
   return {(3 * query + cache) * element_size(dtype) + statistics, (query + cache) * result_size(dtype)};
+}
+
+/// Prefill reads queries, keys and values per head; decode the queries in latent space and the cache once.
+Traffic bytes(Op op, Dtype dtype, const MlaShape& s) {
+  const double queries = product({s.batch, s.heads, s.q_len});
+  if (op == Op::mla_decode) {
+    const double cache = product({s.batch, s.kv_len + s.q_len, s.latent + s.rope});
+    return {(queries * static_cast<double>(s.latent + s.rope) + cache) * element_size(dtype),
+            queries * static_cast<double>(s.latent) * result_size(dtype)};
+  }
+  const auto keys = static_cast<double>(s.head_dim + s.rope), values = static_cast<double>(s.head_dim);
+  return {(queries * keys + product({s.batch, s.heads, s.kv_len}) * (keys + values)) * element_size(dtype),
+          queries * values * result_size(dtype)};
 }
 
 Traffic bytes(Op, Dtype dtype, const MoeShape& s) {

@@ -97,6 +97,10 @@ void TensorParallel::apply(const Operator&, AttentionShape& s, std::string_view 
   s.kv_heads = divide(s.kv_heads, Share::kv, "kv_heads", name);
 }
 
+void TensorParallel::apply(const Operator&, MlaShape& s, std::string_view name) const {
+  s.heads = divide(s.heads, Share::tp, "heads", name);  // every rank holds the whole latent cache
+}
+
 void TensorParallel::apply(const Operator& op, MoeShape& s, std::string_view name) const {
   s.inter = divide(s.inter, op.share, "inter", name);
 }

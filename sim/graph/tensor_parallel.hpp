@@ -28,6 +28,7 @@ class TensorParallel {
   void apply(const Operator& op, VectorShape& s, std::string_view name) const;
   void apply(const Operator& op, AttentionShape& s, std::string_view name) const;
   void apply(const Operator& op, MoeShape& s, std::string_view name) const;
+  void apply(const Operator& op, MlaShape& s, std::string_view name) const;
   void apply(const Operator& op, MemoryShape& s, std::string_view name) const;
   void apply(const Operator& op, ConvShape& s, std::string_view name) const;
 

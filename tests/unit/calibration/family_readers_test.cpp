@@ -125,18 +125,37 @@ TEST_F(FamilyReaders, PrefillRowsCountNewTokensAmongTheKeys) {
   EXPECT_EQ(data.samples[0].context.residency, Residency::rotated);
 }
 
-TEST_F(FamilyReaders, DecodeLeavesOutOfTheFitWhatAnotherKernelOrSharedPagesTimed) {
-  const std::string rows = std::string(kAttentionHeader) + "x,8,1,32,8,128,0,1,bfloat16,bfloat16,1023,0.1\n";
-  write(aic("a100_sxm") / "generation_attention__trtllm-1.0.0.csv.gz", rows);
+TEST_F(FamilyReaders, DecodeLeavesOutOfTheFitWhatSharedPagesOrAnUntunedKernelTimed) {
+  const std::string grouped = "x,8,1,32,8,128,0,1,bfloat16,bfloat16,1023,0.1\n";
+  write(aic("a100_sxm") / "generation_attention__trtllm-1.0.0.csv.gz",
+        std::string(kAttentionHeader) + grouped + "x,8,1,32,32,128,0,1,bfloat16,bfloat16,1023,0.3\n");
   write(aic("a100_sxm") / "generation_attention__vllm-0.14.0.csv.gz",
-        rows + "x,8,1,64,1,128,0,1,bfloat16,bfloat16,1023,0.9\n");
+        std::string(kAttentionHeader) + grouped + "vllm_flash_attn_fa4,8,1,32,8,512,0,1,bfloat16,bfloat16,1023,9\n");
   const Dataset data = read_aic_decode(root_);
-  ASSERT_EQ(data.samples.size(), 3u);
-  EXPECT_FALSE(data.samples[0].fit);
+  ASSERT_EQ(data.samples.size(), 4u);
+  EXPECT_FALSE(data.samples[0].fit);  // grouped: sequences share pages in that file
   EXPECT_TRUE(data.samples[1].fit);
-  EXPECT_FALSE(data.samples[2].fit);  // 64 heads share one key head
-  EXPECT_NE(data.samples[0].session, data.samples[1].session);
-  EXPECT_EQ(std::get<AttentionShape>(data.samples[1].kernel.shape).kv_len, 1023);
+  EXPECT_TRUE(data.samples[2].fit);
+  EXPECT_FALSE(data.samples[3].fit);
+  EXPECT_EQ(data.samples[0].context.runtime, Runtime::trtllm);
+  EXPECT_EQ(data.samples[2].context.runtime, Runtime::vllm);
+  EXPECT_NE(data.samples[0].session, data.samples[2].session);
+  EXPECT_EQ(std::get<AttentionShape>(data.samples[2].kernel.shape).kv_len, 1023);
+}
+
+TEST_F(FamilyReaders, LatentAttentionIsReadWhereItsCacheIsBf16) {
+  const std::string header = "kernel_source,mla_dtype,kv_cache_dtype,num_heads,batch_size,isl,tp_size,step,latency\n";
+  write(aic("h100_sxm") / "context_mla__trtllm-1.csv.gz",
+        header + "default,bfloat16,bfloat16,16,2,512,8,0,0.2\ndefault,bfloat16,fp8,16,2,512,8,0,0.2\n");
+  write(aic("b200_sxm") / "generation_mla__trtllm-1.csv.gz", header + "default,bfloat16,bfloat16,16,2,1,8,1023,0.1\n");
+  const Dataset prefill = read_aic_mla_prefill(root_), decode = read_aic_mla_decode(root_);
+  ASSERT_EQ(prefill.samples.size(), 1u);
+  EXPECT_EQ(prefill.samples[0].kernel,
+            (Kernel{Op::mla_prefill, Dtype::bf16, MlaShape{.batch = 2, .q_len = 512, .kv_len = 512, .heads = 16}}));
+  ASSERT_EQ(decode.samples.size(), 1u);
+  EXPECT_EQ(decode.samples[0].kernel,
+            (Kernel{Op::mla_decode, Dtype::bf16, MlaShape{.batch = 2, .q_len = 1, .kv_len = 1023, .heads = 16}}));
+  EXPECT_EQ(decode.gpus.front(), "B200-SXM-180GB");
 }
 
 TEST_F(FamilyReaders, ExpertsAreReadWithoutExpertParallelismAndDividedByTensorParallelism) {
@@ -145,9 +164,11 @@ TEST_F(FamilyReaders, ExpertsAreReadWithoutExpertParallelismAndDividedByTensorPa
         "moe_torch_flow_cutlass,bfloat16,16,4096,14336,2,8,2,1,0.5\n"
         "moe_torch_flow_nongated,bfloat16,16,4096,14336,2,8,1,1,0.5\n"
         "moe_torch_flow_cutlass,bfloat16,16,4096,14336,2,8,1,4,0.5\n"
-        "moe_torch_flow_cutlass,fp8,16,4096,14336,2,8,1,1,0.5\n");
+        "moe_torch_flow_cutlass,fp8,16,4096,14336,2,8,1,1,0.5\n"
+        "moe_torch_flow_cutlass,fp8_block,16,4096,14336,2,8,1,1,0.5\n");
   const Dataset data = read_aic_moe(root_);
-  ASSERT_EQ(data.samples.size(), 2u);
+  ASSERT_EQ(data.samples.size(), 3u);
+  EXPECT_EQ(data.samples[2].kernel.dtype, Dtype::fp8);
   EXPECT_EQ(std::get<MoeShape>(data.samples[0].kernel.shape).inter, 7168);
   EXPECT_TRUE(std::get<MoeShape>(data.samples[0].kernel.shape).gated);
   EXPECT_FALSE(std::get<MoeShape>(data.samples[1].kernel.shape).gated);

@@ -57,6 +57,18 @@ TEST(Kernel, AttentionTraffic) {
             2 * (3 * q + kv) + 4 * 2 * 3 * 8 + 2 * (q + kv));
 }
 
+TEST(Kernel, LatentAttentionMultipliesPerHeadInPrefillAndWithTheCacheInDecode) {
+  const MlaShape shape{.batch = 2, .q_len = 3, .kv_len = 5, .heads = 8};
+  const Kernel prefill{Op::mla_prefill, Dtype::bf16, shape};
+  // 3 + 4 + 5 pairs; keys of 128 + 64, values of 128.
+  EXPECT_EQ(flops(prefill).value(), 2.0 * (192 + 128) * 2 * 8 * (3 + 4 + 5));
+  EXPECT_EQ(traffic(prefill).total().value(), 2.0 * 2 * 8 * (3 * 192 + 5 * (192 + 128) + 3 * 128));
+  const Kernel decode{Op::mla_decode, Dtype::bf16, MlaShape{.batch = 2, .q_len = 1, .kv_len = 5, .heads = 8}};
+  // 6 cached vectors of 512 + 64 that all heads read; the values are their first 512.
+  EXPECT_EQ(flops(decode).value(), 2.0 * (576 + 512) * 2 * 8 * 6);
+  EXPECT_EQ(traffic(decode).total().value(), 2.0 * 2 * (8 * 576 + 6 * 576 + 8 * 512));
+}
+
 TEST(Kernel, ElementwiseTrafficCountsOperands) {
   const double n = 6 * 10;
   EXPECT_EQ(traffic(vector(Op::add, 6, 10)).total().value(), 4 * 3 * n);
@@ -158,6 +170,10 @@ TEST(KernelMistakes, EachIsNamed) {
   EXPECT_THAT(*shape_error(a), HasSubstr("heads 8 is not a multiple of kv_heads 3"));
   EXPECT_THAT(*shape_error(attention(Op::attention_prefill, 5, 3)), HasSubstr("kv_len 3 is less than q_len 5"));
   EXPECT_EQ(shape_error(attention(Op::attention_decode, 1, 1)), std::nullopt);
+  const MlaShape latent{.batch = 1, .q_len = 5, .kv_len = 3, .heads = 8};
+  EXPECT_THAT(*shape_error({Op::mla_prefill, Dtype::bf16, latent}), HasSubstr("kv_len 3 is less than q_len 5"));
+  EXPECT_THAT(*shape_error({Op::mla_decode, Dtype::bf16, MlaShape{.batch = 1, .q_len = 1, .kv_len = 3}}),
+              HasSubstr("heads is 0"));
   EXPECT_THAT(
       *shape_error({Op::moe, Dtype::bf16, MoeShape{.tokens = 1, .hidden = 1, .inter = 1, .topk = 3, .experts = 2}}),
       HasSubstr("topk 3 exceeds experts 2"));

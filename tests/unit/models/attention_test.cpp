@@ -105,6 +105,51 @@ TEST(Attention, ASmallCacheStaysInL2BetweenCalls) {
   EXPECT_DOUBLE_EQ(decode(shape, "H100-SXM-80GB").hbm_bytes.value(), compulsory.value());
 }
 
+TEST(Attention, FlashAttention2SplitsTheKeysOfGroupedHeadsOnly) {
+  // One sequence, four heads: split, the keys keep many SMs busy; unsplit, four blocks walk over all of them.
+  const AttentionShape grouped{.batch = 1, .q_len = 1, .kv_len = 65536, .heads = 4, .kv_heads = 1, .head_dim = 128};
+  AttentionShape single = grouped;
+  single.kv_heads = 4;
+  const PredictContext vllm{Timing::graph, Residency::cold, Runtime::vllm};
+  for (const char* gpu : {"A100-SXM-80GB", "L40S"}) {
+    EXPECT_GT(ratio(decode(single, gpu, vllm), decode(grouped, gpu, vllm)), 8) << gpu;
+  }
+  EXPECT_LT(ratio(decode(single, "H100-SXM-80GB", vllm), decode(grouped, "H100-SXM-80GB", vllm)), 6);
+}
+
+KernelCost latent(Op op, std::int64_t batch, std::int64_t kv_len, std::int64_t heads, std::string_view gpu) {
+  return price(
+      {op, Dtype::bf16,
+       MlaShape{.batch = batch, .q_len = op == Op::mla_prefill ? kv_len : 1, .kv_len = kv_len, .heads = heads}},
+      gpu);
+}
+
+TEST(LatentAttention, FewHeadsDecodeAsFastAsOneAndReadTheCacheOnce) {
+  for (const char* gpu : {"H100-SXM-80GB", "B200-SXM-180GB"}) {
+    const KernelCost one = latent(Op::mla_decode, 64, 16384, 1, gpu), many = latent(Op::mla_decode, 64, 16384, 16, gpu);
+    EXPECT_NEAR(ratio(many, one), 1, 0.15) << gpu;
+    const Bytes cache(2.0 * 64 * 16385 * 576);
+    EXPECT_NEAR(one.hbm_bytes / cache, 1, 0.01);
+    EXPECT_NEAR(one.time.p50 / (cache / derive_device(find_gpu(gpu)).hbm), 1.2, 0.4) << gpu;
+  }
+}
+
+TEST(LatentAttention, AmpereAndAdaWalkOverAllKeysOfOneSequence) {
+  for (const char* gpu : {"A100-SXM-80GB", "L40S"}) {
+    EXPECT_NEAR(ratio(latent(Op::mla_decode, 1, 32768, 16, gpu), latent(Op::mla_decode, 1, 8192, 16, gpu)), 4, 0.6)
+        << gpu;
+  }
+}
+
+TEST(LatentAttention, ALongPrefillStaysBelowPeakAndGrowsWithTheSquareOfItsLength) {
+  for (const char* gpu : {"A100-SXM-80GB", "L40S", "H100-SXM-80GB", "B200-SXM-180GB"}) {
+    const KernelCost once = latent(Op::mla_prefill, 1, 8192, 64, gpu);
+    EXPECT_NEAR(ratio(latent(Op::mla_prefill, 1, 16384, 64, gpu), once), 4, 0.6) << gpu;
+    const MlaShape shape{.batch = 1, .q_len = 8192, .kv_len = 8192, .heads = 64};
+    EXPECT_GT(once.time.p50, flops({Op::mla_prefill, Dtype::bf16, shape}) / find_gpu(gpu).peak_of(Dtype::bf16)) << gpu;
+  }
+}
+
 TEST(Attention, ErrorBarsEncloseTheMedianAndGrowOutsideTheFittedRange) {
   const AttentionShape usual{.batch = 4, .q_len = 2048, .heads = 32, .kv_heads = 8, .head_dim = 128};
   AttentionShape unusual = usual;

@@ -136,12 +136,24 @@ TEST(Rows, LayernormReadsTwiceOnlyWhereRowsInFlightSpill) {
   EXPECT_NEAR(price(wide, "A100-SXM-80GB").hbm_bytes / traffic(wide).total(), 3.0 / 2.0, 0.02);
 }
 
-TEST(Rows, RmsnormIsNoSlowerThanLayernorm) {
-  for (const char* gpu : kGpus) {
-    for (const std::int64_t h : {512, 1024, 4096, 8192}) {
-      EXPECT_LE(seconds(vector(Op::rmsnorm, 8192, h), gpu), seconds(vector(Op::layernorm, 8192, h), gpu)) << gpu << h;
-    }
+TEST(Rows, RmsnormWaitsForMemoryAtOneElementOfAThread) {
+  // Serving kernels of Vidur's profiles (github.com/microsoft/vidur 7d47513): us in fp16, never fitted.
+  struct Measured {
+    const char* gpu;
+    std::int64_t rows, h;
+    double us;
+  };
+  for (const Measured& m : {Measured{"A100-SXM-80GB", 1024, 8192, 52}, Measured{"A100-SXM-80GB", 4096, 4096, 104},
+                            Measured{"A40", 1024, 8192, 84}, Measured{"A40", 4096, 4096, 177}}) {
+    EXPECT_NEAR(seconds(vector(Op::rmsnorm, m.rows, m.h, Dtype::fp16), m.gpu) * 1e6 / m.us, 1, 0.3) << m.gpu << m.h;
   }
+}
+
+TEST(Memory, LookUpsAreBoundByTheirIndicesWhereMemoryIsFast) {
+  // PyTorch's embedding of 4,096 tokens and 8,192 in fp16: 448 us on A100, 401 on A40 (Vidur's profiles), although
+  // their bandwidths differ by three.
+  EXPECT_NEAR(seconds(vector(Op::embedding, 4096, 8192, Dtype::fp16), "A100-SXM-80GB") * 1e6 / 448, 1, 0.25);
+  EXPECT_NEAR(seconds(vector(Op::embedding, 4096, 8192, Dtype::fp16), "A40") * 1e6 / 401, 1, 0.25);
 }
 
 TEST(Memory, AStepOfAdamMovesTwentyEightBytesPerElementInMixedPrecision) {
