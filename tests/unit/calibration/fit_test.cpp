@@ -96,7 +96,7 @@ TEST(Fit, AnUnknownFamilyIsAnErrorWithTheNearestName) {
   } catch (const InputError& e) {
     EXPECT_EQ(e.diagnostics().front().message,
               "unknown family 'gemm_simd'; did you mean 'gemm_simt'?; there are gemm_simt, gemm_matrix, vector, rows, "
-              "memory, prefill, decode, conv, moe");
+              "memory, prefill, decode, conv, moe, mla_prefill, mla_decode");
   }
 }
 
