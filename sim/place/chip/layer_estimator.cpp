@@ -12,36 +12,22 @@ constexpr double kRegisterAccesses = 4;
 // Words from the buffer for each word between SRAM and the arrays, over the recorded mappings (0.3 to 1.5 on linear
 // layers).
 
-std::vector<int> gradients(const LayerGraph& layer, const ChipRules& rules) {
-  std::vector<int> result;
-  for (std::size_t i = 0; i < layer.operators.size() && !rules.no_weight_gradients; ++i)
-    if (layer.operators[i].gemm.weight) result.push_back(static_cast<int>(i));
-  return result;
-}
-
 CoreClass core_in(const LayerOperator& op, Direction direction) {
   if (op.summed_forward && *op.summed_forward != (direction == Direction::forward)) return CoreClass::none;
   return op.core;
 }
 
-OperatorGraph forward_graph(const LayerGraph& layer) {
+/// In the direction of forward, with the cores of either pass.
+OperatorGraph graph_of(const LayerGraph& layer, Direction direction) {
   OperatorGraph graph{.core = {}, .edges = layer.edges};
-  for (const LayerOperator& op : layer.operators) graph.core.push_back(core_in(op, Direction::forward));
+  for (const LayerOperator& op : layer.operators) graph.core.push_back(core_in(op, direction));
   return graph;
 }
 
-/// Reversed; the weight gradient of an operator waits for what its input gradient waits for.
-OperatorGraph backward_graph(const LayerGraph& layer, const std::vector<int>& weight_gradients) {
-  OperatorGraph graph;
-  for (const LayerOperator& op : layer.operators) graph.core.push_back(core_in(op, Direction::backward));
-  for (const Precedence& edge : layer.edges) graph.edges.push_back({edge.after, edge.before});
-  for (const int of : weight_gradients) {
-    const int index = static_cast<int>(graph.core.size());
-    graph.core.push_back(CoreClass::tensor);
-    for (const Precedence& edge : layer.edges)
-      if (edge.before == of) graph.edges.push_back({edge.after, index});
-  }
-  return graph;
+BackwardGraph backward_of(const LayerGraph& layer, const ChipRules& rules) {
+  std::vector<bool> has_weights;
+  for (const LayerOperator& op : layer.operators) has_weights.push_back(op.gemm.weight && !rules.no_weight_gradients);
+  return backward_graph(graph_of(layer, Direction::backward), has_weights);
 }
 
 GemmWork input_gradient(GemmWork work) {
@@ -61,6 +47,10 @@ double macs_of(const GemmWork& work) {
 
 }  // namespace
 
+SharedBandwidth shared_bandwidth(const SystolicChip& chip) {
+  return {hbm_bandwidth(chip), kBufferWords * kSystolicWord * kSystolicClock};
+}
+
 Hertz estimator_clock(const ChipRules& rules) {
   return rules.mixed_time_units ? kSystolicClock / 1000.0 : kSystolicClock;
 }
@@ -70,21 +60,26 @@ LayerEstimator::LayerEstimator(LayerGraph layer, int width, BytesPerSec network,
       width_(width),
       network_(network),
       rules_(rules),
-      forward_(forward_graph(layer_)),
-      backward_(backward_graph(layer_, gradients(layer_, rules))),
-      weight_gradients_(gradients(layer_, rules)) {}
+      forward_(graph_of(layer_, Direction::forward)),
+      backward_graph_(backward_of(layer_, rules_)),
+      backward_(backward_graph_.graph) {}
 
 /// Collects the operators of one pass on one chip.
 struct LayerEstimator::Adder {
   const SystolicChip& chip;
   Hertz clock;
   SystolicEnergy energy;
+  bool shared;  // the rules share memory ports
   PassCost pass{};
 
+  /// No core's work: nothing, or a transfer.
+  void skip(OperatorLatency latency) {
+    pass.latency.push_back(latency);
+    if (shared) pass.traffic.emplace_back();
+  }
   void add(double one_cycles, double all_cycles, Bytes hbm, double macs, double sram_words) {
     pass.latency.push_back({one_cycles / clock, all_cycles / clock});
-    pass.hbm += hbm;
-    pass.buffer_time += kBufferShare * sram_words / kBufferWords / clock;
+    if (shared) pass.traffic.push_back({hbm, kBufferShare * sram_words * kSystolicWord});
     pass.dynamic_energy += macs * (energy.mac + kRegisterAccesses * energy.register_word) +
                            sram_words * (energy.sram_word + kBufferShare * energy.buffer_word) +
                            hbm / kSystolicWord * energy.dram_word;
@@ -92,10 +87,12 @@ struct LayerEstimator::Adder {
 };
 
 PassCost LayerEstimator::cost(const SystolicChip& chip, Direction direction) const {
-  Adder to{.chip = chip, .clock = estimator_clock(rules_), .energy = energy(chip)};
+  Adder to{
+      .chip = chip, .clock = estimator_clock(rules_), .energy = energy(chip), .shared = !rules_.free_product_memory};
   for (const LayerOperator& op : layer_.operators) add(to, op, direction);
   if (direction == Direction::forward) return std::move(to.pass);
-  for (const int of : weight_gradients_) {
+  for (const int of : backward_graph_.weight_gradient_of) {
+    if (of < 0) continue;
     const GemmWork work = weight_gradient(layer_.operators[static_cast<std::size_t>(of)].gemm);
     const GemmCost one = gemm_cost(chip, work, 1, rules_);
     const GemmCost all = gemm_cost(chip, work, chip.tensor_cores, rules_);
@@ -107,11 +104,11 @@ PassCost LayerEstimator::cost(const SystolicChip& chip, Direction direction) con
 void LayerEstimator::add(Adder& to, const LayerOperator& op, Direction direction) const {
   const CoreClass core = core_in(op, direction);
   if (core == CoreClass::none) {
-    to.pass.latency.emplace_back();
+    to.skip({});
   } else if (op.summed_forward) {  // a ring's all-reduce
     const Bytes bytes = static_cast<double>(op.elements) * kSystolicWord;
     const Seconds time = 2.0 * (width_ - 1) / width_ * bytes / network_;
-    to.pass.latency.push_back({time, time});
+    to.skip({time, time});
   } else if (core == CoreClass::vector) {
     const VectorCost one = vector_cost(to.chip, op, direction, 1, rules_);
     const VectorCost all = vector_cost(to.chip, op, direction, to.chip.vector_cores, rules_);

@@ -8,16 +8,17 @@
 #include "sim/place/chip/layer_graph.hpp"
 #include "sim/place/chip/systolic.hpp"
 #include "sim/place/chip/vector_cycles.hpp"
+#include "sim/place/schedule/backward.hpp"
 #include "sim/place/schedule/problem.hpp"
+#include "sim/place/schedule/sharing.hpp"
 
 namespace tessera {
 
 /// One pass of one layer on one chip.
 struct PassCost {
   std::vector<OperatorLatency> latency;  // indexed as the pass's graph
-  Bytes hbm;                             // moved in all: no schedule is faster than this over the bandwidth
-  Seconds buffer_time{};                 // the same for the global buffer
-  Joules dynamic_energy;
+  std::vector<SharedTraffic> traffic;    // the same; empty where the rules share nothing
+  Joules dynamic_energy{};
 };
 
 /// Prepared once for a layer, then used for thousands of chips; const and safe from several threads.
@@ -42,9 +43,13 @@ class LayerEstimator {
   int width_;
   BytesPerSec network_;
   ChipRules rules_;
-  OperatorOrder forward_, backward_;
-  std::vector<int> weight_gradients_;  // operators of the layer; they follow it in the backward graph
+  OperatorOrder forward_;
+  BackwardGraph backward_graph_;
+  OperatorOrder backward_;
 };
+
+/// What all cores of a chip share.
+SharedBandwidth shared_bandwidth(const SystolicChip& chip);
 
 /// Clock that turns cycles into seconds: 1.05 GHz, or 1.05 MHz where the rules mix units.
 Hertz estimator_clock(const ChipRules& rules);

@@ -19,12 +19,19 @@ struct PassTime {
 };
 
 /// No `nodes`: the bound alone.
-PassTime schedule_pass(const LayerEstimator& layer, Direction direction, const PassCost& cost, Cores cores,
-                       Seconds shared_time, std::optional<std::int64_t> nodes) {
-  const ScheduleProblem problem{layer.order(direction), cost.latency, cores};
-  if (!nodes) return {max(schedule_bound(problem).makespan, shared_time)};
-  const Schedule found = *nodes == 0 ? list_schedule(problem) : optimal_schedule(problem, {.nodes = *nodes});
-  return {max(found.makespan, shared_time), found.makespan > shared_time ? found.gap() : 0};
+PassTime schedule_pass(const OperatorOrder& order, const PassCost& cost, const SystolicChip& chip,
+                       std::optional<std::int64_t> nodes) {
+  const ScheduleProblem alone{order, cost.latency, {chip.tensor_cores, chip.vector_cores}};
+  const SharedProblem shared{order, cost.latency, cost.traffic, alone.cores, shared_bandwidth(chip)};
+  const bool shares = !cost.traffic.empty();
+  if (!nodes) return {shares ? shared_bound(shared).makespan : schedule_bound(alone).makespan};
+  Schedule found = *nodes == 0 ? list_schedule(alone) : optimal_schedule(alone, {.nodes = *nodes});
+  if (shares) {
+    Schedule replayed = replay_shared(shared, found);
+    if (replayed.bound.makespan < found.bound.makespan) replayed.bound = found.bound;  // more traffic never helps
+    found = std::move(replayed);
+  }
+  return {found.makespan, found.gap()};
 }
 
 }  // namespace
@@ -55,7 +62,6 @@ ChipWorkload::ChipWorkload(const ChipModel& model, TrainingSystem system, const 
 
 ChipWorkload::Costs ChipWorkload::costs(const SystolicChip& chip, std::optional<std::int64_t> nodes) const {
   Costs result;
-  const Cores cores{chip.tensor_cores, chip.vector_cores};
   for (const Width& width : widths_) {
     auto& times = result.times.emplace_back();
     auto& forward = result.forward.emplace_back();
@@ -64,9 +70,7 @@ ChipWorkload::Costs ChipWorkload::costs(const SystolicChip& chip, std::optional<
       const auto pass = [&](Direction direction, std::vector<Joules>& energy) {
         const PassCost cost = layer.cost(chip, direction);
         energy.push_back(cost.dynamic_energy);
-        const bool free = judgement_.chip.free_product_memory;
-        const Seconds shared_time = free ? Seconds() : max(cost.hbm / hbm_bandwidth(chip), cost.buffer_time);
-        return schedule_pass(layer, direction, cost, cores, shared_time, nodes);
+        return schedule_pass(layer.order(direction), cost, chip, nodes);
       };
       const PassTime f = pass(Direction::forward, forward), b = pass(Direction::backward, backward);
       times.push_back({f.time, b.time, std::max(f.gap, b.gap)});
