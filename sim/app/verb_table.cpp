@@ -24,6 +24,8 @@ std::span<const Verb> verbs() {
            make_predict},
       Verb{"reproduce", "repeat a paper's experiments on its published measurements: neusight",
            "tessera reproduce neusight --data measurements", make_reproduce},
+      Verb{"search", "the best accelerator and placement for training, with a certificate",
+           "tessera search scenarios/studies/llama2-accelerator.yaml --time-budget 60", make_search},
       Verb{"simulate", "run scenarios: time, memory, energy, and a timeline of each run",
            "tessera simulate scenarios/quickstart.yaml --set runs.train.workload.micro_batch=2", make_simulate},
       Verb{"validate", "hold predictions against measurements in CSV files",

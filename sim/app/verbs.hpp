@@ -13,6 +13,7 @@ std::unique_ptr<Command> make_list(CLI::App& app);
 std::unique_ptr<Command> make_microbench(CLI::App& app);
 std::unique_ptr<Command> make_predict(CLI::App& app);
 std::unique_ptr<Command> make_reproduce(CLI::App& app);
+std::unique_ptr<Command> make_search(CLI::App& app);
 std::unique_ptr<Command> make_simulate(CLI::App& app);
 std::unique_ptr<Command> make_validate(CLI::App& app);
 

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/base/amount.hpp"
 #include "sim/base/dtype.hpp"
 #include "sim/base/units.hpp"
 #include "sim/config/reader.hpp"
@@ -55,6 +56,8 @@ const UnitTable& units_of(Joules);
 const UnitTable& units_of(Watts);
 const UnitTable& units_of(JoulesPerFlop);
 const UnitTable& units_of(JoulesPerByte);
+const UnitTable& units_of(Area);
+const UnitTable& units_of(Money);
 
 std::optional<double> read_quantity(const Source& from, const UnitTable& table);
 TypeText describe_quantity(double value, const UnitTable& table);
@@ -115,6 +118,16 @@ struct Field<Quantity<S, B, F, J>> {
   }
   static TypeText text(const Q& value) { return describe_quantity(value.value(), units_of(Q())); }
   static void nested(Reader::Sink&, const std::string&, const Q&) {}
+};
+
+template <class Tag>
+struct Field<Amount<Tag>> {
+  using A = Amount<Tag>;
+  static void read(const Source& from, A& out) {
+    if (const auto value = read_quantity(from, units_of(A()))) out = A(*value);
+  }
+  static TypeText text(const A& value) { return describe_quantity(value.value(), units_of(A())); }
+  static void nested(Reader::Sink&, const std::string&, const A&) {}
 };
 
 template <class E>

@@ -24,6 +24,8 @@ constexpr Unit kEnergy[] = {{"J", 1}, {"kJ", 1e3}, {"MJ", 1e6}, {"Wh", 3600}, {"
 constexpr Unit kPower[] = {{"W", 1}, {"kW", 1e3}, {"MW", 1e6}};
 constexpr Unit kEnergyPerFlop[] = {{"fJ/FLOP", 1e-15}, {"pJ/FLOP", 1e-12}, {"nJ/FLOP", 1e-9}};
 constexpr Unit kEnergyPerByte[] = {{"fJ/B", 1e-15}, {"pJ/B", 1e-12}, {"nJ/B", 1e-9}};
+constexpr Unit kArea[] = {{"mm2", 1}, {"cm2", 100}};
+constexpr Unit kMoney[] = {{"USD", 1}, {"kUSD", 1e3}, {"MUSD", 1e6}};
 
 std::string names(const UnitTable& table) {
   std::string all;
@@ -84,6 +86,8 @@ TESSERA_UNITS(Joules, "energy", kEnergy)
 TESSERA_UNITS(Watts, "power", kPower)
 TESSERA_UNITS(JoulesPerFlop, "energy per FLOP", kEnergyPerFlop)
 TESSERA_UNITS(JoulesPerByte, "energy per byte", kEnergyPerByte)
+TESSERA_UNITS(Area, "area", kArea)
+TESSERA_UNITS(Money, "price", kMoney)
 #undef TESSERA_UNITS
 
 std::optional<double> read_quantity(const Source& from, const UnitTable& table) {

@@ -49,6 +49,10 @@ Judgement Judgement::phaze_fork() {
   return {.chip = ChipRules::phaze_fork(), .original_placement = true, .schedule_nodes = kOriginalNodes};
 }
 
+PlacementRules Judgement::rules() const {
+  return original_placement ? PlacementRules::phaze() : planner.rules;
+}
+
 ChipWorkload::ChipWorkload(const ChipModel& model, TrainingSystem system, const Judgement& judgement)
     : name_(model.name), micro_batch_(model.micro_batch), system_(std::move(system)), judgement_(judgement) {
   const PipelineProblem measure{.widths = {}, .pools = {}, .network = system_.network};
@@ -133,6 +137,7 @@ ChipWorkload::Ideal ChipWorkload::ideal(const SystolicChip& chip) const {
 }
 
 PlanOutcome ChipWorkload::place(const PipelineProblem& problem) const {
+  if (judgement_.expert) return expert_plan(problem, *judgement_.expert, false, judgement_.rules());
   return judgement_.original_placement ? solve_phaze(problem) : plan_pipeline(problem, judgement_.planner);
 }
 
@@ -150,8 +155,7 @@ ChipResult ChipWorkload::evaluate(const SystolicChip& chip) const {
 
 ChipResult ChipWorkload::evaluate_expert(const SystolicChip& chip, const ExpertPlan& expert, bool shifted) const {
   Costs found = costs(chip, judgement_.schedule_nodes);
-  const PlacementRules rules = judgement_.original_placement ? PlacementRules::phaze() : judgement_.planner.rules;
-  PlanOutcome outcome = expert_plan(problem(found.times), expert, shifted, rules);
+  PlanOutcome outcome = expert_plan(problem(found.times), expert, shifted, judgement_.rules());
   return finish(chip, std::move(found), std::move(outcome));
 }
 

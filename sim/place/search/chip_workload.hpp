@@ -31,10 +31,12 @@ struct TrainingSystem {
 /// How chips are judged.
 struct Judgement {
   ChipRules chip{};
-  PlannerOptions planner{};         // of the corrected placement
-  bool original_placement = false;  // the original's dynamic programme under its own rules
-  std::int64_t schedule_nodes = 0;  // of the search that follows list schedules of operators; 0: none
+  PlannerOptions planner{};            // of the corrected placement
+  std::optional<ExpertPlan> expert{};  // the only plan there is, where given
+  bool original_placement = false;     // the original's dynamic programme under its own rules
+  std::int64_t schedule_nodes = 0;     // of the search that follows list schedules of operators; 0: none
 
+  [[nodiscard]] PlacementRules rules() const;
   static Judgement phaze();       // as released
   static Judgement phaze_fork();  // one unit of time; what the public log ran
 };

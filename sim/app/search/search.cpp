@@ -1,0 +1,222 @@
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <filesystem>
+#include <limits>
+#include <numeric>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
+
+#include "sim/app/inputs.hpp"
+#include "sim/app/progress.hpp"
+#include "sim/app/search/search_report.hpp"
+#include "sim/app/search/search_scenario.hpp"
+#include "sim/app/verbs.hpp"
+#include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
+#include "sim/base/text.hpp"
+#include "sim/place/search/parallel.hpp"
+
+namespace tessera {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+std::atomic<bool> interrupted{false};  // by Ctrl-C; a signal handler can reach nothing else
+
+/// Ctrl-C ends the search at the next batch while this lives.
+class InterruptGuard {
+ public:
+  InterruptGuard() {
+    before_ = std::signal(SIGINT, [](int) { interrupted = true; });
+  }
+  ~InterruptGuard() { std::signal(SIGINT, before_); }
+  InterruptGuard(const InterruptGuard&) = delete;
+  InterruptGuard& operator=(const InterruptGuard&) = delete;
+
+ private:
+  void (*before_)(int);
+};
+
+class Search final : public Command {
+ public:
+  explicit Search(CLI::App& app) {
+    app.add_option("SCENARIO", scenario_, "what to search (`--reference` lists its keys)");
+    app.add_option("--set", settings_, "change a key: --set system.memory='32 GiB'")->allow_extra_args(false);
+    app.add_option("--out", out_, "folder for the results and the state, instead of results/<name>");
+    app.add_option("--threads", threads_, "default: all cores");
+    app.add_option("--time-budget", budget_, "seconds; the same command goes on from there");
+    app.add_flag("--pareto", pareto_, "the whole front of score over die area, too");
+    app.add_flag("--json", json_, "print the findings as JSON");
+    app.add_flag("--reference", reference_, "print every key that a search may have, as Markdown");
+  }
+
+  int run() override {
+    if (reference_) {
+      fmt::print("{}", search_reference());
+      if (scenario_.empty()) return 0;
+    }
+    check_options();
+    const SearchFile file = read_search(scenario_, settings_);
+    folder_ = out_.empty() ? std::filesystem::path("results") / file.scenario.name : std::filesystem::path(out_);
+    begin_ = Clock::now();
+    const InterruptGuard guard;
+    return search(file);
+  }
+
+ private:
+  void check_options() const {
+    if (scenario_.empty()) throw InputError(Diagnostic{"", 0, 0, "search: give a scenario file or --reference"});
+    if (threads_ < 0)
+      throw InputError(Diagnostic{"--threads", 0, 0, fmt::format("must be positive, found {}", threads_)});
+    if (budget_ && *budget_ <= 0)
+      throw InputError(Diagnostic{"--time-budget", 0, 0, fmt::format("must be positive, found {}", *budget_)});
+  }
+
+  [[nodiscard]] bool stop() const {
+    return interrupted || (budget_ && std::chrono::duration<double>(Clock::now() - begin_).count() > *budget_);
+  }
+  [[nodiscard]] int threads() const {
+    return threads_ > 0 ? threads_ : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+
+  int search(const SearchFile& file) {
+    const std::vector<SystolicChip> chips = candidates_of(file.scenario);
+    const ChipStudy study = study_of(file.scenario, false);
+    const SearchTask task = study.task(chips);
+    SearchState state = stored_state(file, chips.size());
+    const bool was_complete = state.complete;
+    certified_search(task, options_for(file, chips.size()), state);
+    line_.reset();
+    if (!was_complete) write_state(file, state);
+    if (interrupted) {
+      fmt::print(stderr, "interrupted; the same command goes on from {}\n", state_path().string());
+      return 1;
+    }
+    const Certificate proof = certificate(state);
+    if (proof.complete && !proof.feasible) throw RunError(nothing_fits(file.scenario, study, chips));
+    if (!proof.feasible) {
+      fmt::print("no chip was solved within the time budget; the same command goes on from {}\n",
+                 state_path().string());
+      return 0;
+    }
+    report(file, findings(file.scenario, study, chips, state));
+    return 0;
+  }
+
+  [[nodiscard]] std::filesystem::path state_path() const { return folder_ / "search-state.json"; }
+
+  /// What the state belongs to: everything that decides the answer.
+  [[nodiscard]] static std::string identity(const SearchFile& file) { return as_json(file.document.root).dump(-1); }
+
+  [[nodiscard]] SearchState stored_state(const SearchFile& file, std::size_t candidates) const {
+    if (!std::filesystem::exists(state_path())) return {};
+    const Json json = read_json(state_path());
+    if (json.at("search").text() != identity(file)) return {};  // another scenario: begin anew
+    return search_state(json.at("state"), candidates);
+  }
+
+  void write_state(const SearchFile& file, const SearchState& state) const {
+    write_file(state_path(), Json(Json::Object{{"search", identity(file)}, {"state", to_json(state)}}).dump(-1));
+  }
+
+  [[nodiscard]] SearchOptions options_for(const SearchFile& file, std::size_t candidates) {
+    return {
+        .threads = threads(),
+        .stop = [this] { return stop(); },
+        .report =
+            [this, &file, candidates, saved = Clock::now()](const SearchState& state, double best) mutable {
+              line_.reset();
+              line_.emplace(state.next == 0
+                                ? fmt::format("bounds of {} of {} chips", state.bounds.size(), candidates)
+                                : fmt::format("{} of {} chips looked at, best {:.4g}", state.next, candidates, best));
+              if (Clock::now() - saved < std::chrono::seconds(5)) return;
+              saved = Clock::now();
+              write_state(file, state);
+            }};
+  }
+
+  /// Why no chip is feasible, and the chip that misses the least.
+  [[nodiscard]] static std::string nothing_fits(const SearchScenario& scenario, const ChipStudy& study,
+                                                const std::vector<SystolicChip>& chips) {
+    // Memory does not depend on the chip: any one tells what is missing.
+    const Bytes miss = study.smallest_miss(chips.front());
+    const StudiedChip first = study.evaluate(chips.front());
+    std::string why = first.workloads.front().result.why;
+    for (const auto& workload : first.workloads)
+      if (!workload.result.feasible) why = workload.result.why;
+    if (miss > Bytes())
+      return fmt::format("{}: no plan fits into {} of HBM on any of {} chips; the smallest miss is {}: {}",
+                         scenario.name, format(scenario.system.memory), chips.size(), format(miss), why);
+    return fmt::format("{}: none of {} chips is feasible{}", scenario.name, chips.size(),
+                       why.empty() ? ": the limits of power or price exclude all" : ": " + why);
+  }
+
+  [[nodiscard]] SearchFindings findings(const SearchScenario& scenario, const ChipStudy& study,
+                                        const std::vector<SystolicChip>& chips, const SearchState& state) const {
+    SearchFindings found{.certificate = certificate(state), .best = {}, .reference = {}, .front = {}};
+    const ChipStudy full = study_of(scenario, true);
+    std::vector<SearchState::Solved> solved = state.solved;
+    std::erase_if(solved, [](const auto& s) { return s.score == -std::numeric_limits<double>::infinity(); });
+    std::ranges::stable_sort(solved, [](const auto& a, const auto& b) {
+      return a.score != b.score ? a.score > b.score : a.candidate < b.candidate;
+    });
+    solved.resize(std::min(solved.size(), static_cast<std::size_t>(scenario.top)));
+    found.best.resize(solved.size());
+    parallel_for(solved.size(), threads(),
+                 [&](std::size_t i) { found.best[i] = full.evaluate(chips[solved[i].candidate]); });
+    std::ranges::stable_sort(found.best, [](const auto& a, const auto& b) { return a.score > b.score; });
+    found.reference = full.evaluate(reference_chip(scenario));
+    found.expert = expert_of(scenario);
+    if (pareto_ && found.certificate.complete) add_front(study, chips, state, found);
+    return found;
+  }
+
+  void add_front(const ChipStudy& study, const std::vector<SystolicChip>& chips, const SearchState& state,
+                 SearchFindings& found) const {
+    std::vector<double> areas;
+    for (const SystolicChip& chip : chips) areas.push_back(area(chip).value());
+    const SearchOptions options{.threads = threads(), .stop = [this] { return stop(); }, .report = {}};
+    const auto front = pareto_front(study.task(chips), areas, state.bounds, options);
+    found.front.resize(front.size());
+    parallel_for(front.size(), threads(),
+                 [&](std::size_t i) { found.front[i] = study.evaluate(chips[front[i].candidate]); });
+    found.front_complete = !stop();
+  }
+
+  void report(const SearchFile& file, const SearchFindings& found) const {
+    std::string written;
+    for (const auto& [name, content] : search_files(file, found)) {
+      write_file(folder_ / name, content);
+      written += (written.empty() ? "" : ", ") + name;
+    }
+    if (json_)
+      fmt::print("{}\n", search_json(file.scenario, found).dump());
+    else
+      fmt::print("{}Files in {}: {}\n", search_table(file.scenario, found), folder_.string(), written);
+  }
+
+  std::string scenario_, out_;
+  std::vector<std::string> settings_;
+  std::optional<double> budget_;
+  int threads_ = 0;
+  bool pareto_ = false, json_ = false, reference_ = false;
+  std::filesystem::path folder_;
+  Clock::time_point begin_;
+  std::optional<Progress> line_;
+};
+
+}  // namespace
+
+std::unique_ptr<Command> make_search(CLI::App& app) {
+  return std::make_unique<Search>(app);
+}
+
+}  // namespace tessera

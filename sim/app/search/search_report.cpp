@@ -1,0 +1,176 @@
+#include "sim/app/search/search_report.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+
+#include <fmt/format.h>
+
+#include "sim/base/text.hpp"
+#include "sim/report/scatter_chart.hpp"
+
+namespace tessera {
+namespace {
+
+std::string_view unit_of(Objective objective) {
+  switch (objective) {
+    case Objective::throughput:
+      return "samples/s";
+    case Objective::per_area:
+      return "samples/s/mm2";
+    case Objective::per_watt:
+      return "samples/J";
+    case Objective::per_cost:
+      return "samples/s/USD";
+  }
+  return "";
+}
+
+/// Several workloads count relative to the reference chip.
+std::string unit_of(const SearchScenario& scenario) {
+  return scenario.workloads.size() == 1 ? std::string(unit_of(scenario.objective))
+                                        : fmt::format("{} relative to TPUv4-like", unit_of(scenario.objective));
+}
+
+std::string widths_text(const PipelinePlan& plan) {
+  const auto [least, most] = std::ranges::minmax(plan.stages, {}, &PipelineStage::width);
+  return least.width == most.width ? std::to_string(least.width) : fmt::format("{}-{}", least.width, most.width);
+}
+
+Json plan_json(const PipelinePlan& plan) {
+  Json stages = Json::array();
+  for (const PipelineStage& stage : plan.stages) {
+    Json layers = Json::array();
+    for (const int layer : stage.layers) layers.push(layer);
+    stages.push(Json(Json::Object{{"layers", std::move(layers)},
+                                  {"width", stage.width},
+                                  {"replicas", stage.replicas},
+                                  {"recompute", stage.recompute}}));
+  }
+  return Json(Json::Object{{"replicas", plan.replicas}, {"chunks", plan.chunks}, {"stages", std::move(stages)}});
+}
+
+Json chip_json(const StudiedChip& studied, const SearchScenario& scenario) {
+  const SystolicChip& chip = studied.chip;
+  Json json(Json::Object{{"chip", describe(chip)},
+                         {"tensor_cores", chip.tensor_cores},
+                         {"vector_cores", chip.vector_cores},
+                         {"width", chip.width},
+                         {"depth", chip.depth},
+                         {"buffer_bytes", chip.buffer.value()},
+                         {"hbm_stacks", chip.hbm_stacks},
+                         {"area_mm2", studied.die.value()},
+                         {"price_usd", studied.price.value()},
+                         {"score", std::isfinite(studied.score) ? Json(studied.score) : Json()}});
+  Json workloads = Json::array();
+  for (std::size_t w = 0; w < studied.workloads.size(); ++w) {
+    const ChipResult& result = studied.workloads[w].result;
+    Json workload(Json::Object{{"model", scenario.workloads[w].model},
+                               {"micro_batch", scenario.workloads[w].micro_batches[studied.workloads[w].choice]},
+                               {"feasible", result.feasible}});
+    if (result.feasible) {
+      workload["samples_per_second"] = result.samples_per_second;
+      workload["step_s"] = result.step.value();
+      workload["power_w"] = result.power.value();
+      workload["energy_per_sample_j"] = result.energy.value() / static_cast<double>(scenario.system.batch);
+      workload["schedule_gap"] = result.gap;
+      workload["plan"] = plan_json(result.plan);
+    } else {
+      workload["why"] = result.why;
+    }
+    workloads.push(std::move(workload));
+  }
+  json["workloads"] = std::move(workloads);
+  return json;
+}
+
+void row(std::string& out, std::string_view name, const StudiedChip& studied) {
+  for (const auto& workload : studied.workloads) {
+    const ChipResult& r = workload.result;
+    fmt::format_to(std::back_inserter(out), "{:<4}{:<34} {:>7.1f} {:>7.0f} {:>10.4g} {:>10.4g} {:>6.0f}  {}\n", name,
+                   describe(studied.chip), studied.die.value(), studied.price.value(), studied.score,
+                   r.samples_per_second, r.power.value(), r.feasible ? plan_text(r.plan) : r.why);
+    name = "";
+  }
+}
+
+std::string certificate_text(const SearchScenario& scenario, const Certificate& proof) {
+  std::string text =
+      fmt::format("{} chips: {} solved, {} excluded by the placement of their bounds, {} by bounds alone",
+                  proof.candidates, proof.solved, proof.excluded, proof.candidates - proof.solved - proof.excluded);
+  if (!proof.complete) return text + ". Not finished: run the same command to go on.\n";
+  const double gap = proof.next_bound / proof.score - 1;
+  if (gap <= 0) return text + ". The best is proven to be the best of all.\n";
+  return text +
+         fmt::format(
+             ". No chip gives more than {:.4g} {}, {:.1f} % above the best; {} may be better than it, because their "
+             "operator schedules are not proven.\n",
+             proof.next_bound, unit_of(scenario), 100 * gap, proof.open);
+}
+
+}  // namespace
+
+std::string plan_text(const PipelinePlan& plan) {
+  const auto recomputing = std::ranges::count_if(plan.stages, &PipelineStage::recompute);
+  std::string text =
+      fmt::format("{} stages x {} replicas, tp {}", plan.stages.size(), plan.replicas, widths_text(plan));
+  if (plan.chunks > 1) text += fmt::format(", {} chunks", plan.chunks);
+  if (recomputing > 0) text += fmt::format(", {} recompute", recomputing);
+  return text;
+}
+
+std::string search_table(const SearchScenario& scenario, const SearchFindings& findings) {
+  std::string out = fmt::format("{:<4}{:<34} {:>7} {:>7} {:>10} {:>10} {:>6}  {}\n", "", "chip", "mm2", "USD", "score",
+                                "samples/s", "W", "plan");
+  int rank = 0;
+  for (const StudiedChip& studied : findings.best) row(out, fmt::format("{}", ++rank), studied);
+  row(out, "ref", findings.reference);
+  if (findings.expert) row(out, "exp", *findings.expert);
+  out += fmt::format("score: {}. ref: the TPUv4-like chip, placed the same way{}.\n", unit_of(scenario),
+                     findings.expert ? "; exp: that chip with the expert's plan" : "");
+  out += certificate_text(scenario, findings.certificate);
+  if (!findings.front.empty())
+    out += fmt::format("{} chips on the front of score over area{}.\n", findings.front.size(),
+                       findings.front_complete ? "" : ", as far as the time went");
+  return out;
+}
+
+Json search_json(const SearchScenario& scenario, const SearchFindings& findings) {
+  const Certificate& proof = findings.certificate;
+  const auto number = [](double v) { return std::isfinite(v) ? Json(v) : Json(); };
+  Json json(Json::Object{{"search", scenario.name}, {"score_unit", unit_of(scenario)}});
+  json["certificate"] = Json(Json::Object{{"complete", proof.complete},
+                                          {"candidates", proof.candidates},
+                                          {"solved", proof.solved},
+                                          {"excluded", proof.excluded},
+                                          {"infeasible", proof.infeasible},
+                                          {"open", proof.open},
+                                          {"best_score", number(proof.score)},
+                                          {"next_bound", number(proof.next_bound)}});
+  for (const auto& [key, chips] : {std::pair{"best", &findings.best}, std::pair{"front", &findings.front}}) {
+    json[key] = Json::array();
+    for (const StudiedChip& studied : *chips) json[key].push(chip_json(studied, scenario));
+  }
+  json["reference"] = chip_json(findings.reference, scenario);
+  if (findings.expert) json["expert"] = chip_json(*findings.expert, scenario);
+  return json;
+}
+
+std::string search_picture(const SearchScenario& scenario, const SearchFindings& findings) {
+  ScatterChart chart{.title = scenario.name + ": " + unit_of(scenario) + " over die area",
+                     .x_axis = "die area, mm2",
+                     .y_axis = unit_of(scenario),
+                     .series = {}};
+  const auto points = [](const std::vector<StudiedChip>& chips, bool named) {
+    std::vector<ScatterPoint> result;
+    for (const StudiedChip& c : chips)
+      if (std::isfinite(c.score)) result.push_back({c.die.value(), c.score, describe(c.chip), named});
+    return result;
+  };
+  chart.series.push_back({"Pareto front", points(findings.front, false), true});
+  chart.series.push_back({"best", points({findings.best.front()}, true)});
+  chart.series.push_back({"TPUv4-like", points({findings.reference}, true)});
+  return svg(chart);
+}
+
+}  // namespace tessera
