@@ -22,7 +22,7 @@ std::span<const Verb> verbs() {
            "tessera predict --gpu H100-SXM-80GB gemm --m 4096 --n 4096 --k 4096 --dtype bf16\n"
            "  tessera predict --gpu H100-SXM-80GB --model llama-2-7b --batch 8 --seq 2048",
            make_predict},
-      Verb{"reproduce", "repeat a paper's experiments on its published measurements: neusight",
+      Verb{"reproduce", "repeat a paper's experiments on its published measurements: neusight, phaze",
            "tessera reproduce neusight --data measurements", make_reproduce},
       Verb{"search", "the best accelerator and placement for training, with a certificate",
            "tessera search scenarios/studies/llama2-accelerator.yaml --time-budget 60", make_search},

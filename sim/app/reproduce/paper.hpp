@@ -32,5 +32,6 @@ struct Paper {
 std::span<const Paper> papers();
 
 Reproduction reproduce_neusight(const ReproduceOptions& options);
+Reproduction reproduce_phaze(const ReproduceOptions& options);
 
 }  // namespace tessera

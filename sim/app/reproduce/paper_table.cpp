@@ -7,6 +7,8 @@ namespace tessera {
 std::span<const Paper> papers() {
   static constexpr std::array kPapers{
       Paper{"neusight", "kernel and model latency on GPUs seen and unseen (ASPLOS 2025)", reproduce_neusight},
+      Paper{"phaze", "accelerators and placements searched together (ICML 2024), and with its errors corrected",
+            reproduce_phaze},
   };
   return kPapers;
 }
