@@ -16,6 +16,7 @@
 
 #include "sim/app/inputs.hpp"
 #include "sim/app/progress.hpp"
+#include "sim/app/search/gpu_scenario.hpp"
 #include "sim/app/search/search_report.hpp"
 #include "sim/app/search/search_scenario.hpp"
 #include "sim/app/verbs.hpp"
@@ -60,10 +61,13 @@ class Search final : public Command {
 
   int run() override {
     if (reference_) {
-      fmt::print("{}", search_reference());
+      fmt::print("{}\nAround a GPU:\n\n{}", search_reference(), gpu_search_reference());
       if (scenario_.empty()) return 0;
     }
     check_options();
+    Document document = parse_document(scenario_);
+    set_values(document, settings_);
+    if (is_gpu_search(document)) return search_gpu(document);
     const SearchFile file = read_search(scenario_, settings_);
     folder_ = out_.empty() ? std::filesystem::path("results") / file.scenario.name : std::filesystem::path(out_);
     begin_ = Clock::now();
@@ -78,6 +82,23 @@ class Search final : public Command {
       throw InputError(Diagnostic{"--threads", 0, 0, fmt::format("must be positive, found {}", threads_)});
     if (budget_ && *budget_ <= 0)
       throw InputError(Diagnostic{"--time-budget", 0, 0, fmt::format("must be positive, found {}", *budget_)});
+  }
+
+  [[nodiscard]] int search_gpu(const Document& document) const {
+    const GpuScenario scenario = read<GpuScenario>(document);
+    const auto folder = out_.empty() ? std::filesystem::path("results") / scenario.name : std::filesystem::path(out_);
+    const GpuSearchResult result = [&] {
+      const Progress line(fmt::format("searching around {}", scenario.gpu.around));
+      return search_around(scenario);
+    }();
+    const std::string json = gpu_json(scenario, result).dump() + "\n";
+    write_file(folder / "search.json", json);
+    write_file(folder / "search.svg", gpu_picture(scenario, result));
+    if (json_)
+      fmt::print("{}", json);
+    else
+      fmt::print("{}Files in {}: search.json, search.svg\n", gpu_table(scenario, result), folder.string());
+    return 0;
   }
 
   [[nodiscard]] bool stop() const {

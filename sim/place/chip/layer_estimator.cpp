@@ -24,10 +24,24 @@ OperatorGraph graph_of(const LayerGraph& layer, Direction direction) {
   return graph;
 }
 
-BackwardGraph backward_of(const LayerGraph& layer, const ChipRules& rules) {
-  std::vector<bool> has_weights;
-  for (const LayerOperator& op : layer.operators) has_weights.push_back(op.gemm.weight && !rules.no_weight_gradients);
-  return backward_graph(graph_of(layer, Direction::backward), has_weights);
+std::vector<int> weight_gradients(const LayerGraph& layer, const ChipRules& rules) {
+  std::vector<int> result;
+  for (std::size_t i = 0; i < layer.operators.size() && !rules.no_weight_gradients; ++i)
+    if (layer.operators[i].gemm.weight) result.push_back(static_cast<int>(i));
+  return result;
+}
+
+/// Reversed; the weight gradient of an operator waits for what its input gradient waits for, and nothing waits for it.
+OperatorGraph backward_graph(const LayerGraph& layer, const std::vector<int>& gradients) {
+  OperatorGraph graph = graph_of(layer, Direction::backward);
+  for (Precedence& edge : graph.edges) std::swap(edge.before, edge.after);
+  for (const int of : gradients) {
+    const int index = static_cast<int>(graph.core.size());
+    graph.core.push_back(CoreClass::tensor);
+    for (const Precedence& edge : layer.edges)
+      if (edge.before == of) graph.edges.push_back({edge.after, index});
+  }
+  return graph;
 }
 
 GemmWork input_gradient(GemmWork work) {
@@ -61,8 +75,8 @@ LayerEstimator::LayerEstimator(LayerGraph layer, int width, BytesPerSec network,
       network_(network),
       rules_(rules),
       forward_(graph_of(layer_, Direction::forward)),
-      backward_graph_(backward_of(layer_, rules_)),
-      backward_(backward_graph_.graph) {}
+      weight_gradients_(weight_gradients(layer_, rules_)),
+      backward_(backward_graph(layer_, weight_gradients_)) {}
 
 /// Collects the operators of one pass on one chip.
 struct LayerEstimator::Adder {
@@ -91,8 +105,7 @@ PassCost LayerEstimator::cost(const SystolicChip& chip, Direction direction) con
       .chip = chip, .clock = estimator_clock(rules_), .energy = energy(chip), .shared = !rules_.free_product_memory};
   for (const LayerOperator& op : layer_.operators) add(to, op, direction);
   if (direction == Direction::forward) return std::move(to.pass);
-  for (const int of : backward_graph_.weight_gradient_of) {
-    if (of < 0) continue;
+  for (const int of : weight_gradients_) {
     const GemmWork work = weight_gradient(layer_.operators[static_cast<std::size_t>(of)].gemm);
     const GemmCost one = gemm_cost(chip, work, 1, rules_);
     const GemmCost all = gemm_cost(chip, work, chip.tensor_cores, rules_);

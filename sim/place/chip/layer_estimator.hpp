@@ -8,7 +8,6 @@
 #include "sim/place/chip/layer_graph.hpp"
 #include "sim/place/chip/systolic.hpp"
 #include "sim/place/chip/vector_cycles.hpp"
-#include "sim/place/schedule/backward.hpp"
 #include "sim/place/schedule/problem.hpp"
 #include "sim/place/schedule/sharing.hpp"
 
@@ -44,7 +43,7 @@ class LayerEstimator {
   BytesPerSec network_;
   ChipRules rules_;
   OperatorOrder forward_;
-  BackwardGraph backward_graph_;
+  std::vector<int> weight_gradients_;  // of these operators; they follow the layer in the backward graph
   OperatorOrder backward_;
 };
 

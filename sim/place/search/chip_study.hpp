@@ -46,8 +46,8 @@ struct StudiedChip {
 
 /// Limits beside the space's: a chip beyond one is infeasible.
 struct StudyLimits {
-  std::optional<Watts> power;  // mean over a step
-  std::optional<Money> price;
+  std::optional<Watts> power{};  // mean over a step
+  std::optional<Money> price{};
 };
 
 /// Several workloads count relative to a reference chip's samples (1 where it gives none), by weighted mean or by the
