@@ -20,6 +20,8 @@ static constexpr std::array<std::string_view, 2> enum_names(Mode) {
 
 namespace {
 
+constexpr std::size_t kMostRows = 20;  // of the table
+
 void look_up(Reader& r, std::string_view key, void (*what)(const std::string&), const std::string& name) {
   try {
     what(name);
@@ -125,8 +127,9 @@ GpuSearchResult search_around(const GpuScenario& s) {
 std::string gpu_table(const GpuScenario& scenario, const GpuSearchResult& result) {
   std::string out =
       fmt::format("{:<7}{:>10} {:>14} {:>8} {:>7} {:>7}  {}\n", "", "samples/s", "step", "mm2", "W", "USD/h", "GPU");
-  int rank = 0;
-  for (const GpuPoint& point : result.front) row(out, std::to_string(++rank), point);
+  const std::size_t shown = std::min(result.front.size(), kMostRows);
+  for (std::size_t i = 0; i < shown; ++i) row(out, std::to_string(i + 1), result.front[i]);
+  if (shown < result.front.size()) out += fmt::format("... {} more in search.json\n", result.front.size() - shown);
   row(out, "centre", result.centre);
   return out + fmt::format(
                    "{} candidates around {}: {} on the front of throughput, area, power and rent; {} cannot be built, "

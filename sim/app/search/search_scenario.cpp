@@ -12,6 +12,7 @@ Judgement judgement_of(const SearchScenario& s, bool full_planner) {
   if (s.mode == SearchMode::phaze) judgement = Judgement::phaze();
   if (s.mode == SearchMode::phaze_fork) judgement = Judgement::phaze_fork();
   judgement.planner.stage_replicas = judgement.planner.interleaving = full_planner;
+  if (!full_planner) judgement.schedule_nodes = 0;  // list schedules: thousands of chips
   if (s.plan)
     judgement.expert = ExpertPlan{.stages = s.plan->stages, .width = s.plan->width, .replicas = s.plan->replicas};
   return judgement;

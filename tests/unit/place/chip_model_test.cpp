@@ -160,7 +160,8 @@ TEST(ChipWorkload, BoundsAreBoundsInBothModes) {
 
 TEST(ChipWorkload, WeightGradientsCostAboutAThird) {
   Judgement judgement = Judgement::phaze_fork();
-  const SystolicChip chip = chip_with(4, 128, 128);
+  SystolicChip chip = chip_with(1, 128, 128);
+  chip.vector_cores = 64;  // products decide
   const double without = bert_workload(judgement).evaluate(chip).samples_per_second;
   judgement.chip.no_weight_gradients = false;
   const double with = bert_workload(judgement).evaluate(chip).samples_per_second;
@@ -192,7 +193,7 @@ ChipStudy study(Objective objective, StudyLimits limits = {}) {
 
 std::vector<SystolicChip> small_space() {
   ChipSpace space = phaze_space();
-  space.tensor_cores = space.vector_cores = {4, 16};
+  space.tensor_cores = space.vector_cores = {8, 16};
   space.width = space.depth = {32, 64};
   space.buffer_MiB = {8, 16};
   space.hbm_stacks = {2};
@@ -202,7 +203,7 @@ std::vector<SystolicChip> small_space() {
 
 TEST(ChipStudy, EveryObjectiveFindsItsBestOfAll) {
   const std::vector<SystolicChip> chips = small_space();
-  ASSERT_GT(chips.size(), 50u);
+  ASSERT_EQ(chips.size(), 32u);
   for (const Objective objective :
        {Objective::throughput, Objective::per_area, Objective::per_watt, Objective::per_cost}) {
     const ChipStudy s = study(objective);
