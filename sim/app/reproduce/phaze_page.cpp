@@ -109,7 +109,7 @@ void suite_section(Page& page, const std::vector<PhazeSuiteRow>& suite, bool cor
   const auto rows = rows_of(suite, corrected);
   page.put(
       "\n## The suite, {}\n\nOur graphs (blocks from the models' configurations), 1,024 devices, batch 4,096, "
-      "micro-batches 1 and 4, 80 "
+      "micro-batch 1, 80 "
       "GiB, 4 GiB/s{}. Samples/s:\n\n| model | TPUv4-like, expert plan | TPUv4-like, optimal plan | A100-like, optimal "
       "plan | "
       "best chip | over expert | over optimal |\n|---|---|---|---|---|---|---|\n",
@@ -159,7 +159,9 @@ std::string phaze_page(const PhazeResults& results, std::string_view command) {
       "search times) are "
       "bars whose values are in no text that we could reach, and the release holds no results: nothing below is "
       "compared with them. "
-      "Only Llama2-7B has a traced operator graph; for all other models the graph is ours. Spotlight's chips are not "
+      "Only Llama2-7B has a traced operator graph; for all other models the graph is ours. Of the suite, this page has "
+      "the models of one tensor width; those of Megatron-LM up to GPT-3 175B are scenarios in scenarios/papers/phaze, "
+      "whose corrected search over several widths takes from minutes to hours. Spotlight's chips are not "
       "published either: "
       "\"Spotlight-like\" is a Bayesian search over the same chips with domain features under the same budget.\n",
       command);

@@ -95,10 +95,12 @@ void row(std::string& out, std::string_view name, const StudiedChip& studied) {
 }
 
 std::string certificate_text(const SearchScenario& scenario, const Certificate& proof) {
-  std::string text =
+  if (!proof.complete)
+    return fmt::format("{} chips: {} solved, {} excluded so far. Not finished: run the same command to go on.\n",
+                       proof.candidates, proof.solved, proof.excluded);
+  const std::string text =
       fmt::format("{} chips: {} solved, {} excluded by the placement of their bounds, {} by bounds alone",
                   proof.candidates, proof.solved, proof.excluded, proof.candidates - proof.solved - proof.excluded);
-  if (!proof.complete) return text + ". Not finished: run the same command to go on.\n";
   const double gap = proof.next_bound / proof.score - 1;
   if (gap <= 0) return text + ". The best is proven to be the best of all.\n";
   return text +
