@@ -86,7 +86,7 @@ TESSERA_UNITS(Joules, "energy", kEnergy)
 TESSERA_UNITS(Watts, "power", kPower)
 TESSERA_UNITS(JoulesPerFlop, "energy per FLOP", kEnergyPerFlop)
 TESSERA_UNITS(JoulesPerByte, "energy per byte", kEnergyPerByte)
-TESSERA_UNITS(Area, "area", kArea)
+TESSERA_UNITS(Area, "die area", kArea)
 TESSERA_UNITS(Money, "price", kMoney)
 #undef TESSERA_UNITS
 
