@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "sim/base/text.hpp"
+#include "sim/graph/pipeline.hpp"
 #include "sim/graph/tensor_parallel.hpp"
 
 namespace tessera {
@@ -23,13 +24,18 @@ constexpr double kMomentBytes = 8, kMasterBytes = 4;
 
 class Footprint {
  public:
-  Footprint(const ModelConfig& config, const BuildOptions& options, const Graph& graph, const ParallelSpec& spec)
+  /// Of the GPUs of one pipeline stage.
+  Footprint(const ModelConfig& config, const BuildOptions& options, const Graph& graph, const ParallelSpec& spec,
+            int stage)
       : c_(config),
         o_(options),
         spec_(spec),
         element_(element_size(options.dtype).value()),
         tp_(spec.tp),
-        parameters_(local_parameters(graph, spec)),
+        parameters_(local_parameters(graph, spec, stage)),
+        stage_layers_(layers_of(config, spec, stage)),
+        in_flight_(static_cast<double>(std::min<std::int64_t>(spec.pp - stage, spec.micro_batches))),
+        last_(stage + 1 == spec.pp),
         vocab_(static_cast<double>(config.vocab) / tp_),
         tokens_(static_cast<double>(options.batch) * static_cast<double>(options.sequence)) {}
 
@@ -40,7 +46,7 @@ class Footprint {
     } else {
       inference();
     }
-    const int communicators = (spec_.tp > 1 ? 1 : 0) + (spec_.dp > 1 ? 1 : 0);
+    const int communicators = (spec_.tp > 1 ? 1 : 0) + (spec_.dp > 1 ? 1 : 0) + (spec_.pp > 1 ? 1 : 0);
     std::string formula = fmt::format("CUDA context and libraries {}", format(kContext));
     if (communicators > 0)
       formula += fmt::format(" + NCCL communicators {} x {}", communicators, format(kCommunicator));
@@ -49,11 +55,18 @@ class Footprint {
   }
 
  private:
-  static double local_parameters(const Graph& graph, const ParallelSpec& spec) {
+  static double local_parameters(const Graph& graph, const ParallelSpec& spec, int stage) {
     const TensorParallel tensor(graph, spec.tp);
+    const std::vector<int> stages = assign_stages(graph, spec.pp, spec.stage_layers).of_parameter;
     double sum = 0;
-    for (const Parameter& p : graph.parameters) sum += static_cast<double>(tensor.local_elements(p));
+    for (std::size_t p = 0; p < stages.size(); ++p)
+      if (stages[p] == stage) sum += static_cast<double>(tensor.local_elements(graph.parameters[p]));
     return sum;
+  }
+  static double layers_of(const ModelConfig& config, const ParallelSpec& spec, int stage) {
+    const auto layers = static_cast<int>(config.layers + config.decoder_layers);
+    if (spec.pp == 1) return layers;
+    return static_cast<double>(std::ranges::count(stage_of_layers(layers, spec.pp, spec.stage_layers), stage));
   }
 
   static std::string count(double number) { return fmt::format("{:.4g} G", number * 1e-9); }
@@ -97,7 +110,9 @@ class Footprint {
   [[nodiscard]] double layers_kept() const {
     const auto decoder = static_cast<double>(c_.decoder_layers), layers = static_cast<double>(c_.layers) + decoder;
     const double sparse = c_.experts > 0 ? layers / static_cast<double>(c_.expert_step) : 0;
-    return (layers + decoder) * attention_block() + (layers - sparse) * dense_block() + sparse * sparse_block();
+    const double all =
+        (layers + decoder) * attention_block() + (layers - sparse) * dense_block() + sparse * sparse_block();
+    return all * stage_layers_ / layers;
   }
 
   void training() {
@@ -109,12 +124,13 @@ class Footprint {
         adam ? fmt::format("Adam: {} parameters x {} B ({}two fp32 moments)", count(parameters_), state,
                            wide ? "" : "fp32 master weights, ")
              : "no optimizer");
-    const double outside = 2 * element_ * hidden() + mask();  // final norm and head; embedding dropout
-    add("activations", tokens_ * (layers_kept() + outside),
-        fmt::format("{:.0f} tokens x ({:.4g} B of {} layers + {:.4g} B outside), one micro-batch, no recomputation",
-                    tokens_, layers_kept(), c_.layers + c_.decoder_layers, outside));
+    const double outside = last_ ? 2 * element_ * hidden() + mask() : mask();  // final norm and head; embedding dropout
+    add("activations", in_flight_ * tokens_ * (layers_kept() + outside),
+        fmt::format("{:.0f} tokens x ({:.4g} B of {} layers + {:.4g} B outside), {}, no recomputation", tokens_,
+                    layers_kept(), stage_layers_, outside,
+                    in_flight_ > 1 ? fmt::format("{} micro-batches of 1F1B", in_flight_) : "one micro-batch"));
     const double per_logit = 2 * element_ + (adam ? 4 : 0);
-    const bool logits = c_.training_head == Head::language_model || c_.training_head == Head::pretraining;
+    const bool logits = last_ && (c_.training_head == Head::language_model || c_.training_head == Head::pretraining);
     add("buffers", logits ? tokens_ * vocab_ * per_logit : 0,
         fmt::format("logits of {:.0f} tokens x {:.0f} words x {} B (values, gradients{})", logits ? tokens_ : 0.0,
                     vocab_, per_logit, adam ? ", fp32 loss" : ""));
@@ -122,8 +138,9 @@ class Footprint {
 
   void inference() {
     if (c_.causal && c_.decoder_layers == 0) {
-      const double cache = keys_and_values() * static_cast<double>(c_.layers) * element_;
-      add("kv cache", tokens_ * cache, fmt::format("{:.0f} tokens x {:.4g} B of {} layers", tokens_, cache, c_.layers));
+      const double cache = keys_and_values() * stage_layers_ * element_;
+      add("kv cache", tokens_ * cache,
+          fmt::format("{:.0f} tokens x {:.4g} B of {} layers", tokens_, cache, stage_layers_));
     }
     // Residual and block input stay while the widest inner tensors live; scores before and after softmax.
     const bool eager = o_.attention == AttentionKind::eager;
@@ -132,7 +149,7 @@ class Footprint {
     const double attention = element_ * (2 * query() + keys_and_values()) + scores;
     const double live = element_ * 2 * hidden() + std::max(attention, element_ * ffn_kept());
     add("activations", tokens_ * live, fmt::format("{:.0f} tokens x {:.4g} B live at once", tokens_, live));
-    const bool logits = c_.head == Head::language_model;
+    const bool logits = last_ && c_.head == Head::language_model;
     const double rows = eager ? tokens_ : static_cast<double>(o_.batch);
     add("buffers", logits ? rows * vocab_ * element_ : 0,
         fmt::format("logits of {:.0f} tokens x {:.0f} words x {} B", logits ? rows : 0.0, vocab_, element_));
@@ -141,7 +158,10 @@ class Footprint {
   const ModelConfig& c_;
   const BuildOptions& o_;
   const ParallelSpec& spec_;
-  double element_, tp_, parameters_, vocab_, tokens_;
+  double element_, tp_, parameters_;
+  double stage_layers_, in_flight_;  // layers of the stage; micro-batches that it keeps
+  bool last_;
+  double vocab_, tokens_;
   MemoryFootprint result_;
 };
 
@@ -155,7 +175,12 @@ Bytes MemoryFootprint::total() const {
 
 MemoryFootprint memory_footprint(const ModelConfig& config, const BuildOptions& options, const Graph& graph,
                                  const ParallelSpec& spec) {
-  return Footprint(config, options, graph, spec).components();
+  MemoryFootprint fullest;
+  for (int stage = 0; stage < spec.pp; ++stage) {
+    MemoryFootprint footprint = Footprint(config, options, graph, spec, stage).components();
+    if (fullest.components.empty() || footprint.total() > fullest.total()) fullest = std::move(footprint);
+  }
+  return fullest;
 }
 
 }  // namespace tessera

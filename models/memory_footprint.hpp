@@ -22,9 +22,9 @@ struct MemoryFootprint {
   [[nodiscard]] Bytes total() const;
 };
 
-/// Peak per GPU under `spec`. Activations after Korthikanti et al. (arXiv 2205.05198, equations 1-2; flash attention
-/// keeps no score matrix, no dropout no mask). Throws RunError where tp does not fit the heads. Not modelled:
-/// fragmentation, liveness inside a layer, what eager elementwise chains keep besides, offload.
+/// Peak per GPU under `spec`, of the fullest pipeline stage. Activations after Korthikanti et al. (arXiv 2205.05198,
+/// equations 1-2; flash attention keeps no score matrix, no dropout no mask). Throws RunError where tp does not fit the
+/// heads. Not modelled: fragmentation, liveness inside a layer, what eager elementwise chains keep besides, offload.
 MemoryFootprint memory_footprint(const ModelConfig& config, const BuildOptions& options, const Graph& graph,
                                  const ParallelSpec& spec);
 

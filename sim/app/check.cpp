@@ -29,9 +29,14 @@ class Check final : public Command {
       throw InputError(Diagnostic{"", 0, 0, "check: give a scenario file or --reference"});
     Json list = Json::array();
     bool all_fit = true;
-    for (const ScenarioFile& file : read_scenarios(scenarios_, settings_))
-      for (const RunSection& section : file.scenario.runs)
-        if (!describe_run(file, resolve(file.scenario, section), list)) all_fit = false;
+    for (const ScenarioFile& file : read_scenarios(scenarios_, settings_)) {
+      const auto latency = make_latency_model(file.scenario.latency_model);
+      for (const RunSection& section : file.scenario.runs) {
+        RunSpec spec = resolve(file.scenario, section);
+        spec.parallel = chosen_parallelism(spec, *latency);
+        if (!describe_run(file, spec, list)) all_fit = false;
+      }
+    }
     if (json_) fmt::print("{}\n", Json(Json::Object{{"runs", std::move(list)}}).dump());
     return all_fit ? 0 : 1;
   }

@@ -1,6 +1,9 @@
 #include "sim/app/run.hpp"
 
+#include <algorithm>
+#include <memory>
 #include <numeric>
+#include <span>
 #include <variant>
 #include <vector>
 
@@ -13,13 +16,34 @@
 namespace tessera {
 namespace {
 
-Placement place(const RunSpec& spec, const Plan& plan) {
-  std::vector<int> free_gpus(static_cast<std::size_t>(spec.cluster.gpus()));
-  std::iota(free_gpus.begin(), free_gpus.end(), 0);
-  auto result = make_placement_policy(spec.placement)->place(plan, spec.cluster, free_gpus);
-  if (const auto* no = std::get_if<Infeasible>(&result)) throw RunError(spec.placement + ": " + no->why);
-  return std::get<Placement>(std::move(result));
-}
+/// A job arrives at an idle cluster: every GPU is free, and it may choose how to use as many as the scenario gives it.
+class Arrival {
+ public:
+  explicit Arrival(const RunSpec& spec)
+      : spec_(spec),
+        policy_(make_placement_policy(spec.placement)),
+        free_(static_cast<std::size_t>(spec.cluster.gpus())) {
+    std::iota(free_.begin(), free_.end(), 0);
+  }
+  [[nodiscard]] ParallelSpec parallelism(const LatencyModel& latency) const {
+    const Job job{spec_.model, spec_.build,   spec_.parallel,
+                  latency,     spec_.context, spec_.simulation.collective_payload};
+    const auto used = std::min(free_.size(), static_cast<std::size_t>(spec_.parallel.world_size()));
+    return accepted(policy_->parallelism(job, spec_.cluster, std::span(free_).first(used)));
+  }
+  [[nodiscard]] Placement place(const Plan& plan) const { return accepted(policy_->place(plan, spec_.cluster, free_)); }
+
+ private:
+  template <class Result>
+  [[nodiscard]] Result accepted(std::variant<Result, Infeasible> result) const {
+    if (const auto* no = std::get_if<Infeasible>(&result)) throw RunError(spec_.placement + ": " + no->why);
+    return std::get<Result>(std::move(result));
+  }
+
+  const RunSpec& spec_;
+  std::unique_ptr<PlacementPolicy> policy_;
+  std::vector<int> free_;
+};
 
 std::vector<Seconds> allocation_times(const Plan& plan, const NodeSpec& node) {
   std::vector<Seconds> times;
@@ -29,16 +53,23 @@ std::vector<Seconds> allocation_times(const Plan& plan, const NodeSpec& node) {
 
 }  // namespace
 
-RunResult run(const RunSpec& spec, const LatencyModel& latency) {
+ParallelSpec chosen_parallelism(const RunSpec& spec, const LatencyModel& latency) {
+  return Arrival(spec).parallelism(latency);
+}
+
+RunResult run(const RunSpec& asked, const LatencyModel& latency) {
+  const CalibratedModel calibrated(latency, asked.profile ? std::vector{*asked.profile} : std::vector<Profile>());
+  const Arrival arrival(asked);
+  RunSpec spec = asked;
+  spec.parallel = arrival.parallelism(calibrated);
   const Graph graph = build_graph(spec.model, spec.build);
   const MemoryFootprint memory = memory_footprint(spec.model, spec.build, graph, spec.parallel);
   if (spec.check_memory && memory.total() > spec.cluster.gpu.memory) throw RunError(memory_complaint(spec, memory));
 
   RunResult result;
   result.plan = make_plan(graph, spec.parallel);
-  const CalibratedModel calibrated(latency, spec.profile ? std::vector{*spec.profile} : std::vector<Profile>());
   result.costs = calibrated.predict(result.plan.kernels, spec.cluster.gpu, spec.context);
-  const Placement placement = place(spec, result.plan);
+  const Placement placement = arrival.place(result.plan);
   SimulationOptions options = spec.simulation;
   if (spec.cold_allocator) options.host_work = allocation_times(result.plan, spec.cluster.node);
   result.trace = simulate_isolated({spec.cluster, result.plan, result.costs, placement, options});

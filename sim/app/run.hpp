@@ -41,6 +41,9 @@ struct RunResult {
   Trace trace;
 };
 
+/// What the run's placement policy spreads it over. RunError where the policy finds nothing.
+ParallelSpec chosen_parallelism(const RunSpec& spec, const LatencyModel& latency);
+
 /// RunError when it cannot be done: does not fit (with the table of components), a dtype the GPU lacks, a deadlock.
 RunResult run(const RunSpec& spec, const LatencyModel& latency);
 

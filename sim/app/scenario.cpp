@@ -99,7 +99,11 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
     spec.cluster.node.host_launch = spec.profile->launch_time(spec.cluster.node.host_launch);
   }
   spec.parallel.tp = section.parallel.tp;
-  spec.parallel.dp = section.parallel.dp.value_or(section.gpus.value_or(spec.cluster.gpus()) / section.parallel.tp);
+  spec.parallel.pp = section.parallel.pp;
+  spec.parallel.stage_layers = section.parallel.stage_layers;
+  const std::int64_t model_gpus = std::int64_t{section.parallel.tp} * section.parallel.pp;
+  const int gpus = section.gpus.value_or(spec.cluster.gpus());
+  spec.parallel.dp = section.parallel.dp.value_or(static_cast<int>(gpus / model_gpus));
   spec.parallel.bucket = section.parallel.bucket;
   spec.build = {.mode = w.mode,
                 .batch = w.micro_batch.value_or(1),

@@ -39,8 +39,9 @@ struct WorkloadSection {
 
 /// How it is spread over the GPUs.
 struct ParallelSection {
-  int tp = 1;
+  int tp = 1, pp = 1;
   std::optional<int> dp;
+  std::vector<int> stage_layers{};
   Bytes bucket = ParallelSpec{}.bucket;
 };
 

@@ -12,6 +12,7 @@
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 #include "sim/dispatch/policy.hpp"
+#include "sim/graph/pipeline.hpp"
 #include "sim/place/policy.hpp"
 #include "sim/serve/policy.hpp"
 
@@ -97,18 +98,20 @@ void check_batches(Reader& r, const WorkloadSection& s) {
 }
 
 std::int64_t replicas(const RunSection& s, int gpus) {
-  return s.parallel.dp.value_or(gpus / s.parallel.tp);
+  return s.parallel.dp.value_or(static_cast<int>(gpus / (std::int64_t{s.parallel.tp} * s.parallel.pp)));
 }
 
 void check_world(Reader& r, const RunSection& s, const ClusterSpec& cluster) {
   const int used = s.gpus.value_or(cluster.gpus());
-  const int tp = s.parallel.tp;
+  const int tp = s.parallel.tp, pp = s.parallel.pp;
   const std::string_view at = r.has("parallel") ? "parallel" : "";
   if (used > cluster.gpus())
     return r.error("gpus", fmt::format("{} GPUs are asked for, {} has {}", used, cluster.name, cluster.gpus()));
-  if (!s.parallel.dp && used % tp != 0) return r.error(at, fmt::format("tp {} does not divide the {} GPUs", tp, used));
-  if (const std::int64_t world = tp * replicas(s, used); world != used)
-    r.error(at, fmt::format("tp {} x dp {} = {} GPUs, but {} are used{}", tp, replicas(s, used), world, used,
+  const std::string stages = pp > 1 ? fmt::format(" x pp {}", pp) : "";
+  if (!s.parallel.dp && used % (std::int64_t{tp} * pp) != 0)
+    return r.error(at, fmt::format("tp {}{} does not divide the {} GPUs", tp, stages, used));
+  if (const std::int64_t world = std::int64_t{tp} * pp * replicas(s, used); world != used)
+    r.error(at, fmt::format("tp {} x dp {}{} = {} GPUs, but {} are used{}", tp, replicas(s, used), stages, world, used,
                             s.gpus || world > used ? "" : fmt::format(" (gpus: {} uses a part)", world)));
 }
 
@@ -122,7 +125,19 @@ void check_batch_split(Reader& r, const RunSection& s, std::int64_t dp) {
   }
 }
 
+void check_stages(Reader& r, const ParallelSection& s, const ModelConfig& model) {
+  if (s.pp == 1 && s.stage_layers.empty()) return;
+  if (model.decoder_layers > 0)
+    return r.error("parallel", fmt::format("{}: pipelines of encoder-decoder models are not modelled", model.name));
+  try {
+    stage_of_layers(static_cast<int>(model.layers), s.pp, s.stage_layers);
+  } catch (const RunError& error) {
+    r.error("parallel", fmt::format("{}: {}", model.name, error.what()));
+  }
+}
+
 void check_model_split(Reader& r, const RunSection& s, const ModelConfig& model) {
+  check_stages(r, s.parallel, model);
   const int tp = s.parallel.tp;
   const auto divides = [&](std::string_view what, std::int64_t count) {
     if (count % tp != 0)
@@ -195,10 +210,13 @@ void describe(Reader& r, WorkloadSection& s) {
 
 void describe(Reader& r, ParallelSection& s) {
   r.optional("tp", s.tp, "tensor parallelism: GPUs that share every layer");
-  r.optional("dp", s.dp, "data parallelism: replicas; default: GPUs / tp");
+  r.optional("dp", s.dp, "data parallelism: replicas; default: GPUs / (tp x pp)");
+  r.optional("pp", s.pp, "pipeline parallelism: stages of consecutive layers, scheduled 1F1B");
+  r.optional("stage_layers", s.stage_layers, "layers of each stage; default: as equal as can be");
   r.optional("bucket", s.bucket, "gradients are reduced in buckets of this size");
   check_positive(r, "tp", std::optional(s.tp));
   check_positive(r, "dp", s.dp);
+  check_positive(r, "pp", std::optional(s.pp));
   if (r.has("bucket") && s.bucket <= Bytes()) r.error("bucket", "must be positive");
 }
 
@@ -212,7 +230,7 @@ void describe(Reader& r, RunSection& s) {
              "measured offsets of the GPU (`tessera calibrate --gpu`): a name in platforms/profiles, or a path");
   r.optional("nodes", s.nodes, "of the cluster; default: as its file says");
   r.optional("gpus", s.gpus, "of the cluster that the run uses; default: all");
-  r.optional("parallel", s.parallel, "how it is spread; tp x dp is the number of GPUs");
+  r.optional("parallel", s.parallel, "how it is spread; tp x dp x pp is the number of GPUs");
   r.optional("placement", s.placement, "which GPUs the ranks get (`tessera list policies`)");
   r.optional("dispatch", s.dispatch, "how a GPU shares itself (`tessera list policies`)");
   r.optional("serving", s.serving, "inference: how prompts become batches (`tessera list policies`)");

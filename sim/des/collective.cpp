@@ -10,8 +10,11 @@ namespace tessera {
 
 namespace {
 
-std::uint64_t key(std::uint32_t group, std::uint32_t task) {
-  return std::uint64_t{task} << 32 | group;
+/// Members of a group meet at one task, sender and receiver of a message at its number.
+std::uint64_t key(const Plan& plan, std::uint32_t group, std::uint32_t task) {
+  const auto& collective = std::get<Collective>(plan.tasks[task].work);
+  const bool message = collective.kind == CollectiveKind::send_recv;
+  return std::uint64_t{message ? collective.message : task} << 32 | group;
 }
 
 }  // namespace
@@ -25,8 +28,8 @@ Collectives::Collectives(Engine& engine, const Plan& plan, const Routing& routin
       recorder_(recorder),
       payload_(payload) {}
 
-void Collectives::join(std::uint32_t group, std::uint32_t task, std::function<void()> done) {
-  Meeting& meeting = meetings_[key(group, task)];
+void Collectives::join(std::uint32_t group, std::uint32_t task, Done done) {
+  Meeting& meeting = meetings_[key(plan_, group, task)];
   meeting.group = group;
   meeting.task = task;
   meeting.done.push_back(std::move(done));
@@ -36,6 +39,7 @@ void Collectives::join(std::uint32_t group, std::uint32_t task, std::function<vo
 void Collectives::start(Meeting& meeting) {
   const CommunicationGroup& group = routing_.groups()[meeting.group];
   const auto& collective = std::get<Collective>(plan_.tasks[meeting.task].work);
+  meeting.started = engine_.now();
   const Seconds latency = ring_steps(collective.kind, group.size) * group.step_latency;
   engine_.at(engine_.now() + latency, [this, &meeting] { flow(meeting); });
 }
@@ -67,15 +71,16 @@ void Collectives::flow(Meeting& meeting) {
 void Collectives::end(Meeting& meeting) {
   if (--meeting.open > 0) return;
   const auto done = std::move(meeting.done);
-  meetings_.erase(key(meeting.group, meeting.task));
-  for (const auto& call : done) call();
+  const Seconds started = meeting.started;
+  meetings_.erase(key(plan_, meeting.group, meeting.task));
+  for (const auto& call : done) call(started);
 }
 
 std::vector<std::string> Collectives::waiting() const {
   std::vector<const Meeting*> open;
   open.reserve(meetings_.size());
   for (const auto& [unused, meeting] : meetings_) open.push_back(&meeting);
-  std::ranges::sort(open, {}, [](const Meeting* m) { return key(m->group, m->task); });
+  std::ranges::sort(open, {}, [&](const Meeting* m) { return key(plan_, m->group, m->task); });
   std::vector<std::string> lines;
   for (const Meeting* m : open) {
     const Task& task = plan_.tasks[m->task];

@@ -23,8 +23,10 @@ class Collectives {
   Collectives(Engine& engine, const Plan& plan, const Routing& routing, std::vector<std::size_t> engine_gpu,
               Recorder& recorder, double payload = 1);
 
-  /// A member of `group` reaches `task`; `done` is called when the collective has ended.
-  void join(std::uint32_t group, std::uint32_t task, std::function<void()> done);
+  /// Called when the collective has ended, with the date at which all its members were there.
+  using Done = std::function<void(Seconds started)>;
+  /// A member of `group` reaches `task`.
+  void join(std::uint32_t group, std::uint32_t task, Done done);
   /// Those that never started, in words: "all_reduce 'x' over tp has 1 of 2 ranks".
   [[nodiscard]] std::vector<std::string> waiting() const;
 
@@ -32,7 +34,8 @@ class Collectives {
   struct Meeting {
     std::uint32_t group = 0, task = 0;
     std::size_t open = 0;  // flows
-    std::vector<std::function<void()>> done;
+    Seconds started{};
+    std::vector<Done> done;
   };
   void start(Meeting& meeting);
   void flow(Meeting& meeting);

@@ -18,9 +18,11 @@ class Host {
     Seconds sum;
     for (const Seconds before : work) work_.push_back(sum += before);
   }
-  /// When the `index`-th launch of the program, from 0, has been issued.
-  [[nodiscard]] Seconds launched(std::size_t index) const {
-    return launch_ * static_cast<double>(index + 1) + (work_.empty() ? Seconds() : work_[index]);
+  /// When the `index`-th launch has been issued, of a program that begins with launch `first`.
+  [[nodiscard]] Seconds launched(std::size_t index, std::size_t first = 0) const {
+    const Seconds launches = launch_ * static_cast<double>(index - first + 1);
+    if (work_.empty()) return launches;
+    return launches + work_[index] - (first > 0 ? work_[first - 1] : Seconds());
   }
 
  private:

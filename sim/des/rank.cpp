@@ -18,7 +18,12 @@ bool is_kernel(const Task& task) {
 std::string line_name(const Task& task) {
   if (task.stream == StreamKind::compute) return "compute";
   if (is_kernel(task)) return "communication";
-  return fmt::format("communication {}", to_string(std::get<Collective>(task.work).over));
+  const auto& collective = std::get<Collective>(task.work);
+  if (collective.kind == CollectiveKind::send_recv) {
+    const bool next = collective.over == Dimension::next;
+    return fmt::format("{} {}", collective.receives ? "receive" : "send", next ? "activations" : "gradients");
+  }
+  return fmt::format("communication {}", to_string(collective.over));
 }
 
 }  // namespace
@@ -26,18 +31,24 @@ std::string line_name(const Task& task) {
 Program::Program(const Plan& the_plan, const CostTable& costs, const GpuSpec& gpu)
     : plan(the_plan), line_of(the_plan.tasks.size()), observed(the_plan.tasks.size()) {
   for (const KernelCost& cost : costs) kernels.push_back(device_kernel(cost, gpu));
-  std::map<std::pair<StreamKind, std::string>, std::vector<std::uint32_t>> sorted;
-  for (std::uint32_t t = 0; t < plan.tasks.size(); ++t) {
-    const Task& task = plan.tasks[t];
-    std::vector<std::uint32_t>& order = sorted[{task.stream, line_name(task)}];
-    if (!is_kernel(task) && !order.empty()) observed[order.back()] = true;
-    order.push_back(t);
-    for (const TaskId before : task.after) observed[static_cast<std::size_t>(before)] = true;
+  std::map<std::pair<StreamKind, std::string>, std::vector<std::vector<std::uint32_t>>> sorted;
+  for (int stage = 0; stage < plan.spec.pp; ++stage) {
+    for (std::size_t t = plan.stage_begin(stage); t < plan.stage_end(stage); ++t) {
+      const Task& task = plan.tasks[t];
+      auto& orders = sorted[{task.stream, line_name(task)}];
+      orders.resize(static_cast<std::size_t>(plan.spec.pp));
+      auto& order = orders[static_cast<std::size_t>(stage)];
+      if (!is_kernel(task) && !order.empty()) observed[order.back()] = true;
+      order.push_back(static_cast<std::uint32_t>(t));
+      for (const TaskId before : task.after) observed[static_cast<std::size_t>(before)] = true;
+    }
   }
-  for (auto& [key, order] : sorted) {
-    observed[order.back()] = true;
-    for (const std::uint32_t t : order) line_of[t] = static_cast<std::uint8_t>(lines.size());
-    lines.push_back({key.second, std::move(order)});
+  for (auto& [key, orders] : sorted) {
+    for (const auto& order : orders) {
+      if (!order.empty()) observed[order.back()] = true;
+      for (const std::uint32_t t : order) line_of[t] = static_cast<std::uint8_t>(lines.size());
+    }
+    lines.push_back({key.second, std::move(orders)});
   }
 }
 
@@ -48,6 +59,10 @@ RankRun::RankRun(const Stage& stage, Rank rank, std::size_t gpu, GpuDevice& devi
       device_(device),
       done_(stage.program.plan.tasks.size()),
       positions_(stage.program.lines.size()) {}
+
+const std::vector<std::uint32_t>& RankRun::order(std::size_t line) const {
+  return stage_.program.lines[line].orders[static_cast<std::size_t>(stage_.program.plan.stage_of(rank_))];
+}
 
 void RankRun::start() {
   advance();
@@ -60,7 +75,9 @@ void RankRun::advance() {
 /// Hands over everything at the head of the line that depends on nothing open any more.
 void RankRun::advance(std::size_t line) {
   Position& at = positions_[line];
-  const auto& order = stage_.program.lines[line].order;
+  const auto& order = this->order(line);
+  const auto launched = [&, begin = stage_.program.plan.stage_begin(stage_.program.plan.stage_of(rank_))](
+                            std::uint32_t task) { return stage_.host.launched(task, begin); };
   while (at.next < order.size() && !at.in_collective) {
     const std::uint32_t task = order[at.next];
     if (!ready(task)) return;
@@ -73,13 +90,12 @@ void RankRun::advance(std::size_t line) {
         };
       }
       device_.submit(static_cast<std::uint32_t>(line), stage_.program.kernels[static_cast<std::size_t>(*kernel)],
-                     stage_.host.launched(task), task, std::move(on_done));
+                     launched(task), task, std::move(on_done));
     } else {
       if (at.next > 0 && !done_[order[at.next - 1]]) return;
       at.in_collective = true;
-      const Seconds launched = stage_.host.launched(task);
-      if (launched > stage_.engine.now()) {
-        stage_.engine.at(launched, [this, line, task] { join(line, task); });
+      if (const Seconds date = launched(task); date > stage_.engine.now()) {
+        stage_.engine.at(date, [this, line, task] { join(line, task); });
       } else {
         join(line, task);
       }
@@ -100,13 +116,24 @@ bool RankRun::ready(std::uint32_t task) const {
 void RankRun::join(std::size_t line, std::uint32_t task) {
   const Task& work = stage_.program.plan.tasks[task];
   const auto& collective = std::get<Collective>(work.work);
-  const std::uint32_t group = stage_.routing.group_of(rank_, collective.over, spread_of(collective.kind));
-  stage_.collectives.join(group, task, [this, line, task, start = stage_.engine.now()] {
-    stage_.recorder.task(gpu_, line, task, false, start, stage_.engine.now());
-    done_[task] = true;
-    positions_[line].in_collective = false;
-    advance();
-  });
+  const std::uint32_t group = stage_.routing.group_of(sender_of(collective), collective.over, spread_of(collective));
+  stage_.collectives.join(group, task,
+                          [this, line, task, joined = stage_.engine.now(),
+                           message = collective.kind == CollectiveKind::send_recv](Seconds started) {
+                            // A receive is posted long before its message comes: waiting for that is no communication.
+                            stage_.recorder.task(gpu_, line, task, false, message ? started : joined,
+                                                 stage_.engine.now());
+                            done_[task] = true;
+                            positions_[line].in_collective = false;
+                            advance();
+                          });
+}
+
+/// Whose message it is; otherwise the rank itself.
+Rank RankRun::sender_of(const Collective& collective) const {
+  if (!collective.receives) return rank_;
+  const Plan& plan = stage_.program.plan;
+  return plan.group(rank_, collective.over == Dimension::next ? Dimension::previous : Dimension::next).back();
 }
 
 std::string RankRun::name_of(std::uint32_t task) const {
@@ -128,8 +155,8 @@ std::vector<std::string> RankRun::stuck() const {
   std::vector<std::string> lines;
   for (std::size_t line = 0; line < positions_.size(); ++line) {
     const Position& at = positions_[line];
-    const auto& order = stage_.program.lines[line].order;
-    if (at.next == order.size() && done_[order.back()]) continue;
+    const auto& order = this->order(line);
+    if (at.next == order.size() && (order.empty() || done_[order.back()])) continue;
     if (at.in_collective || (at.next == order.size())) {
       lines.push_back(
           fmt::format("rank {}: {} never ended", static_cast<std::uint32_t>(rank_), name_of(order[at.next - 1])));

@@ -17,14 +17,15 @@ namespace tessera {
 
 /// What all ranks share: the plan, sorted into lines, and which kernels' ends somebody waits for. A line is what runs
 /// in order: the compute stream, and for each dimension the stream that its communicator has to itself, as in NCCL.
+/// Messages between pipeline stages have four: sent and received, activations and gradients.
 struct Program {
   Program(const Plan& the_plan, const CostTable& costs, const GpuSpec& gpu);
 
   const Plan& plan;
   std::vector<DeviceKernel> kernels;  // parallel to plan.kernels
   struct Line {
-    std::string name;                  // "compute", "communication tp"
-    std::vector<std::uint32_t> order;  // tasks
+    std::string name;                                // "compute", "communication tp"
+    std::vector<std::vector<std::uint32_t>> orders;  // of each stage: tasks
   };
   std::vector<Line> lines;
   std::vector<std::uint8_t> line_of;  // per task
@@ -59,8 +60,11 @@ class RankRun {
   void advance(std::size_t line);
   [[nodiscard]] bool ready(std::uint32_t task) const;
   void join(std::size_t line, std::uint32_t task);
+  [[nodiscard]] Rank sender_of(const Collective& collective) const;
   [[nodiscard]] std::string name_of(std::uint32_t task) const;
   [[nodiscard]] std::string why_stuck(std::uint32_t task) const;
+
+  [[nodiscard]] const std::vector<std::uint32_t>& order(std::size_t line) const;
 
   Stage stage_;
   Rank rank_;

@@ -1,7 +1,6 @@
 #include "sim/des/routing.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <set>
 
 #include "sim/base/error.hpp"
@@ -9,8 +8,6 @@
 namespace tessera {
 
 namespace {
-
-constexpr std::uint32_t kNoGroup = std::numeric_limits<std::uint32_t>::max();
 
 /// The members by node, both in the order given.
 std::vector<std::vector<int>> by_node(std::span<const int> gpus, int gpus_per_node) {
@@ -39,6 +36,18 @@ std::vector<int> rotated_ring(const std::vector<std::vector<int>>& nodes, std::s
   return ring;
 }
 
+std::vector<Flow> flows_of(Spread spread, std::span<const int> gpus, int gpus_per_node, const Topology& topology) {
+  switch (spread) {
+    case Spread::ring:
+      return ring_flows(rings_through(gpus, gpus_per_node, topology));
+    case Spread::pairs:
+      return pair_flows(gpus);
+    case Spread::message:
+      return message_flow(gpus);
+  }
+  return {};
+}
+
 void find_links(std::vector<Flow>& flows, const Topology& topology, Seconds& longest) {
   for (Flow& flow : flows) {
     Seconds latency;
@@ -52,8 +61,9 @@ void find_links(std::vector<Flow>& flows, const Topology& topology, Seconds& lon
 
 }  // namespace
 
-Spread spread_of(CollectiveKind kind) {
-  return kind == CollectiveKind::all_to_all ? Spread::pairs : Spread::ring;
+Spread spread_of(const Collective& collective) {
+  if (collective.over == Dimension::next || collective.over == Dimension::previous) return Spread::message;
+  return collective.kind == CollectiveKind::all_to_all ? Spread::pairs : Spread::ring;
 }
 
 std::vector<std::vector<int>> rings_through(std::span<const int> gpus, int gpus_per_node, const Topology& topology) {
@@ -90,11 +100,15 @@ std::vector<Flow> pair_flows(std::span<const int> gpus) {
   return flows;
 }
 
+std::vector<Flow> message_flow(std::span<const int> gpus) {
+  return {{gpus.front(), gpus.back(), 1, {}}};
+}
+
 Routing::Routing(const Plan& plan, const Placement& placement, const ClusterSpec& cluster, const Topology& topology) {
   std::set<Kind> kinds;
   for (const Task& task : plan.tasks) {
     if (const auto* collective = std::get_if<Collective>(&task.work)) {
-      kinds.emplace(collective->over, spread_of(collective->kind));
+      kinds.emplace(collective->over, spread_of(*collective));
     }
   }
   for (const Kind& kind : kinds) {
@@ -102,14 +116,16 @@ Routing::Routing(const Plan& plan, const Placement& placement, const ClusterSpec
     group_of_rank.assign(placement.gpu_of_rank.size(), kNoGroup);
     for (std::size_t rank = 0; rank < group_of_rank.size(); ++rank) {
       if (group_of_rank[rank] != kNoGroup) continue;
+      const std::vector<Rank> members = plan.group(static_cast<Rank>(rank), kind.first);
+      if (members.empty()) continue;
       std::vector<int> gpus;
-      for (const Rank member : plan.group(static_cast<Rank>(rank), kind.first)) {
+      for (const Rank member : members) {
         gpus.push_back(placement.gpu_of_rank[static_cast<std::size_t>(member)]);
-        group_of_rank[static_cast<std::size_t>(member)] = static_cast<std::uint32_t>(groups_.size());
+        const bool shared = kind.second != Spread::message || member == members.front();
+        if (shared) group_of_rank[static_cast<std::size_t>(member)] = static_cast<std::uint32_t>(groups_.size());
       }
       CommunicationGroup group{.size = static_cast<int>(gpus.size()), .members = static_cast<int>(gpus.size())};
-      group.flows = kind.second == Spread::pairs ? pair_flows(gpus)
-                                                 : ring_flows(rings_through(gpus, cluster.node.gpus, topology));
+      group.flows = flows_of(kind.second, gpus, cluster.node.gpus, topology);
       find_links(group.flows, topology, group.step_latency);
       groups_.push_back(std::move(group));
     }

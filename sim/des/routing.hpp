@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <span>
 #include <tuple>
@@ -13,9 +14,9 @@
 
 namespace tessera {
 
-/// How the bytes of a collective spread over its group.
-enum class Spread : std::uint8_t { ring, pairs };
-Spread spread_of(CollectiveKind kind);
+/// How the bytes of a collective spread over its group. message: from its first member to the second.
+enum class Spread : std::uint8_t { ring, pairs, message };
+Spread spread_of(const Collective& collective);
 
 struct FlowLink {
   LinkId id{};
@@ -47,6 +48,9 @@ std::vector<std::vector<int>> rings_through(std::span<const int> gpus, int gpus_
 /// Neighbours on the rings; parts that run between the same two GPUs are one flow.
 std::vector<Flow> ring_flows(const std::vector<std::vector<int>>& rings);
 std::vector<Flow> pair_flows(std::span<const int> gpus);
+std::vector<Flow> message_flow(std::span<const int> gpus);
+
+inline constexpr std::uint32_t kNoGroup = std::numeric_limits<std::uint32_t>::max();
 
 class Routing {
  public:
@@ -55,9 +59,9 @@ class Routing {
   [[nodiscard]] const std::vector<CommunicationGroup>& groups() const { return groups_; }
   [[nodiscard]] std::uint32_t group_of(Rank rank, Dimension over, Spread spread) const;
 
-  /// Keeps only what `gpu` sends, standing for all ranks: see folding.cpp. Returns the links at the folded capacity;
-  /// those that `gpu` does not use get none.
-  std::vector<Link> fold(int gpu, const std::vector<Link>& links);
+  /// Keeps only what the first rank of each stage sends, standing for the stage: see folding.cpp. `gpus`: theirs.
+  /// Returns the links at the folded capacity; those that none of them uses get none.
+  std::vector<Link> fold(std::span<const int> gpus, const std::vector<Link>& links);
 
  private:
   using Kind = std::pair<Dimension, Spread>;

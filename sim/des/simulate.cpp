@@ -24,6 +24,15 @@ namespace {
 constexpr std::size_t kNotOnEngine = static_cast<std::size_t>(-1);
 constexpr std::size_t kNamedInError = 6;
 
+/// GPUs of the ranks that stand for their pipeline stages.
+std::vector<int> first_of_stages(const SimulationInput& input) {
+  const ParallelSpec& spec = input.plan.spec;
+  std::vector<int> gpus;
+  for (int stage = 0; stage < spec.pp; ++stage)
+    gpus.push_back(input.placement.gpu_of_rank[static_cast<std::size_t>(stage * spec.tp * spec.dp)]);
+  return gpus;
+}
+
 /// GPUs of the engine: those simulated first, then those that only receive.
 struct Cast {
   std::vector<int> simulated;
@@ -32,8 +41,7 @@ struct Cast {
 
   Cast(const SimulationInput& input, const Routing& routing, bool folded)
       : engine_gpu(static_cast<std::size_t>(input.cluster.gpus()), kNotOnEngine) {
-    const auto& seats = input.placement.gpu_of_rank;
-    simulated.assign(seats.begin(), folded ? seats.begin() + 1 : seats.end());
+    simulated = folded ? first_of_stages(input) : input.placement.gpu_of_rank;
     for (const int gpu : simulated) {
       TESSERA_ASSERT(engine_gpu.at(static_cast<std::size_t>(gpu)) == kNotOnEngine, "one rank per GPU");
       enter(gpu, input.cluster.gpu);
@@ -83,8 +91,9 @@ Trace simulate(const SimulationInput& input) {
   const auto policy = make_dispatch_policy(input.options.dispatch);
   const Topology topology(input.cluster);
   Routing routing(input.plan, input.placement, input.cluster, topology);
-  const bool folded = input.options.fold == Fold::on && input.plan.spec.world_size() > 1;
-  const auto links = folded ? routing.fold(input.placement.gpu_of_rank.front(), topology.links()) : topology.links();
+  const int alike = input.plan.spec.world_size() / input.plan.spec.pp;  // ranks of a stage
+  const bool folded = input.options.fold == Fold::on && alike > 1;
+  const auto links = folded ? routing.fold(first_of_stages(input), topology.links()) : topology.links();
   const Cast cast(input, routing, folded);
 
   Engine engine(cast.gpus, {links, [&](int from, int to) { return topology.path(from, to); }});
@@ -105,14 +114,15 @@ Trace simulate(const SimulationInput& input) {
                                     }));
     for (std::size_t line = 0; line < program.lines.size(); ++line) devices.back()->add_stream();
     ranks.push_back(std::make_unique<RankRun>(Stage{program, routing, host, engine, collectives, recorder},
-                                              static_cast<Rank>(g), g, *devices.back()));
+                                              static_cast<Rank>(folded ? g * static_cast<std::size_t>(alike) : g), g,
+                                              *devices.back()));
   }
   for (const auto& rank : ranks) rank->start();
   engine.run();
   require_complete(ranks, collectives, engine.now());
 
   Trace trace = recorder.take();
-  trace.folded = folded ? static_cast<std::uint32_t>(input.plan.spec.world_size()) : 1;
+  trace.folded = folded ? static_cast<std::uint32_t>(alike) : 1;
   trace.events = engine.events();
   for (std::size_t g = 0; g < devices.size(); ++g) trace.gpus[g].hbm_carried = devices[g]->hbm_carried();
   return trace;

@@ -49,6 +49,11 @@ void check(const ModelConfig& config, const BuildOptions& options) {
   }
 }
 
+Bytes hidden_states(const ModelConfig& config, const BuildOptions& options) {
+  const std::int64_t elements = config.decoder_layers > 0 ? 0 : options.batch * options.sequence * config.hidden;
+  return static_cast<double>(elements) * element_size(options.dtype);
+}
+
 }  // namespace
 
 Graph build_graph(const ModelConfig& config, const BuildOptions& options) {
@@ -57,6 +62,7 @@ Graph build_graph(const ModelConfig& config, const BuildOptions& options) {
   check(config, options);
   Graph graph{.model = config.name,
               .dtype = options.dtype,
+              .hidden_states = hidden_states(config, options),
               .heads = config.heads,
               .kv_heads = config.kv_heads,
               .vocab = config.vocab};

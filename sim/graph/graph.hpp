@@ -66,6 +66,7 @@ struct Graph {
   std::vector<Parameter> parameters{};
   std::vector<std::string> names{};
   Dtype dtype = Dtype::fp32;                        // of weights and gradients
+  Bytes hidden_states{};                            // what a layer hands to the next one; 0: layers read others, too
   std::int64_t heads = 0, kv_heads = 0, vocab = 0;  // what Split::heads and Share::vocab divide; 0: not there
 
   std::uint32_t intern(std::string_view name);  // index of an equal name, added if new

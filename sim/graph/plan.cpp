@@ -7,6 +7,7 @@
 #include <unordered_map>
 
 #include "sim/base/error.hpp"
+#include "sim/graph/pipeline.hpp"
 #include "sim/graph/tensor_parallel.hpp"
 
 namespace tessera {
@@ -18,7 +19,8 @@ std::string_view to_string(CollectiveKind kind) {
 }
 
 std::string_view to_string(Dimension dimension) {
-  return dimension == Dimension::tp ? "tp" : "dp";
+  constexpr std::array<std::string_view, 4> kNames{"tp", "dp", "next stage", "previous stage"};
+  return kNames[static_cast<std::size_t>(dimension)];
 }
 
 namespace {
@@ -33,14 +35,23 @@ class Planner {
     tp_name_ = name("tensor-parallel sum");
     dp_name_ = name("gradient reduction");
     check();
+    if (spec.pp > 1) {
+      activations_name_ = name("activations to the next stage");
+      gradients_name_ = name("gradients to the previous stage");
+    }
     localise();
+    sort_by_stage(assign_stages(graph, spec.pp, spec.stage_layers));
   }
 
   Plan run() {
-    const std::int64_t micro_batches = plan_.spec.micro_batches;
-    for (std::int64_t i = 0; i < micro_batches; ++i) micro_batch(static_cast<std::int32_t>(i), i + 1 == micro_batches);
-    flush_bucket();
-    optimizer();
+    for (stage_ = 0; stage_ < plan_.spec.pp; ++stage_) {
+      tp_sum_.reset();
+      reduction_.reset();
+      for (const Pass& pass : one_f_one_b_order(stage_, plan_.spec.pp, 1, plan_.spec.micro_batches)) add(pass);
+      flush_bucket();
+      optimizer();
+      plan_.stage_ends.push_back(plan_.tasks.size());
+    }
     return std::move(plan_);
   }
 
@@ -49,6 +60,11 @@ class Planner {
     KernelId kernel;
     Bytes sum{};       // over tp
     Bytes gradient{};  // completed for dp
+  };
+
+  /// Operators of one stage, in the order of the graph.
+  struct StageOperators {
+    std::vector<std::size_t> forward, backward, optimizer;
   };
 
   std::uint32_t name(std::string_view text) {
@@ -88,6 +104,18 @@ class Planner {
     }
   }
 
+  void sort_by_stage(const StageMap& map) {
+    stages_.resize(static_cast<std::size_t>(plan_.spec.pp));
+    for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
+      StageOperators& stage = stages_[static_cast<std::size_t>(map.of_operator[i])];
+      const Phase phase = graph_.operators[i].phase;
+      auto& list = phase == Phase::forward     ? stage.forward
+                   : phase == Phase::optimizer ? stage.optimizer
+                                               : stage.backward;
+      list.push_back(i);
+    }
+  }
+
   TaskId push(Task task) {
     plan_.tasks.push_back(std::move(task));
     return static_cast<TaskId>(plan_.tasks.size() - 1);
@@ -100,8 +128,10 @@ class Planner {
               .layer = op.layer,
               .micro_batch = micro_batch,
               .name = op.name};
-    if (wait) task.after.push_back(*wait);
-    wait.reset();
+    for (std::optional<TaskId>* before : {&wait, &received_}) {
+      if (*before) task.after.push_back(**before);
+      before->reset();
+    }
     return push(std::move(task));
   }
 
@@ -115,15 +145,52 @@ class Planner {
                  .after = {after}});
   }
 
-  void micro_batch(std::int32_t index, bool last) {
-    for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
+  void add(const Pass& pass) {
+    const StageOperators& stage = stages_[static_cast<std::size_t>(stage_)];
+    const auto& operators = pass.forward ? stage.forward : stage.backward;
+    if (operators.empty()) return;
+    const auto micro_batch = static_cast<std::int32_t>(pass.micro_batch);
+    const Phase phase = pass.forward ? Phase::forward : Phase::backward;
+    if (has_neighbour(!pass.forward)) received_ = message(phase, micro_batch, true, {});
+    const TaskId result = compute(operators, micro_batch);
+    if (!has_neighbour(pass.forward)) return;
+    std::vector<TaskId> after{result};
+    if (tp_sum_) after.push_back(*tp_sum_);
+    message(phase, micro_batch, false, std::move(after));
+  }
+
+  /// The operator that the next stage waits for: the last one that is no parameter gradient.
+  TaskId compute(const std::vector<std::size_t>& operators, std::int32_t micro_batch) {
+    const bool last = micro_batch + 1 == plan_.spec.micro_batches;
+    TaskId result{};
+    for (const std::size_t i : operators) {
       const Operator& op = graph_.operators[i];
-      if (op.phase == Phase::optimizer) break;
       std::optional<TaskId> nothing;
-      const TaskId id = compute(op, locals_[i], index, op.parameter_gradient ? nothing : tp_sum_);
+      const TaskId id = compute(op, locals_[i], micro_batch, op.parameter_gradient ? nothing : tp_sum_);
+      if (!op.parameter_gradient) result = id;
       if (locals_[i].sum > Bytes(0)) tp_sum_ = all_reduce(Dimension::tp, locals_[i].sum, task(id), id);
       if (last && locals_[i].gradient > Bytes(0)) add_gradient(locals_[i].gradient, id);
     }
+    return result;
+  }
+
+  [[nodiscard]] bool has_neighbour(bool next) const { return next ? stage_ + 1 < plan_.spec.pp : stage_ > 0; }
+
+  /// Sends to, or receives from, a neighbour. Sender and receiver count alike: by who sends, what, and micro-batch.
+  TaskId message(Phase phase, std::int32_t micro_batch, bool receives, std::vector<TaskId> after) {
+    const bool forward = phase == Phase::forward;
+    const int sender = receives ? stage_ + (forward ? -1 : 1) : stage_;
+    const std::int64_t number = (2 * sender + (forward ? 0 : 1)) * plan_.spec.micro_batches + micro_batch;
+    return push({.work = Collective{.kind = CollectiveKind::send_recv,
+                                    .over = forward ? Dimension::next : Dimension::previous,
+                                    .bytes = graph_.hidden_states,
+                                    .receives = receives,
+                                    .message = static_cast<std::uint32_t>(number)},
+                 .stream = StreamKind::communication,
+                 .phase = phase,
+                 .micro_batch = micro_batch,
+                 .name = forward ? activations_name_ : gradients_name_,
+                 .after = std::move(after)});
   }
 
   /// By value: `push` moves the tasks.
@@ -144,17 +211,19 @@ class Planner {
 
   void optimizer() {
     const auto last = static_cast<std::int32_t>(plan_.spec.micro_batches - 1);
-    for (std::size_t i = 0; i < graph_.operators.size(); ++i) {
-      if (graph_.operators[i].phase == Phase::optimizer) compute(graph_.operators[i], locals_[i], last, reduction_);
-    }
+    for (const std::size_t i : stages_[static_cast<std::size_t>(stage_)].optimizer)
+      compute(graph_.operators[i], locals_[i], last, reduction_);
   }
 
   const Graph& graph_;
   TensorParallel tensor_;
   Plan plan_;
   std::vector<Local> locals_;
-  std::uint32_t tp_name_ = 0, dp_name_ = 0;
+  std::vector<StageOperators> stages_;
+  int stage_ = 0;
+  std::uint32_t tp_name_ = 0, dp_name_ = 0, activations_name_ = 0, gradients_name_ = 0;
   std::optional<TaskId> tp_sum_;     // the last one that nobody waits for yet
+  std::optional<TaskId> received_;   // what the next kernel waits for
   std::optional<TaskId> reduction_;  // the last bucket
   Bytes filled_;
   TaskId bucket_end_{};
@@ -164,9 +233,15 @@ class Planner {
 
 std::vector<Rank> Plan::group(Rank rank, Dimension over) const {
   const auto self = static_cast<std::uint32_t>(rank), tp = static_cast<std::uint32_t>(spec.tp);
+  const std::uint32_t stage = tp * static_cast<std::uint32_t>(spec.dp);
+  if (over == Dimension::next || over == Dimension::previous) {
+    const bool next = over == Dimension::next;
+    if (next ? self + stage >= static_cast<std::uint32_t>(spec.world_size()) : self < stage) return {};
+    return {rank, static_cast<Rank>(next ? self + stage : self - stage)};
+  }
   const std::uint32_t stride = over == Dimension::tp ? 1 : tp;
   const auto size = static_cast<std::uint32_t>(over == Dimension::tp ? spec.tp : spec.dp);
-  const std::uint32_t first = over == Dimension::tp ? self - self % tp : self % tp;
+  const std::uint32_t first = over == Dimension::tp ? self - self % tp : self - self % stage + self % tp;
   std::vector<Rank> ranks;
   ranks.reserve(size);
   for (std::uint32_t i = 0; i < size; ++i) ranks.push_back(static_cast<Rank>(first + i * stride));

@@ -8,7 +8,9 @@
 #include <variant>
 #include <vector>
 
+#include "models/latency_model.hpp"
 #include "sim/cluster/cluster.hpp"
+#include "sim/graph/model_config.hpp"
 #include "sim/graph/plan.hpp"
 
 namespace tessera {
@@ -22,10 +24,25 @@ struct Infeasible {
 };
 using PlacementResult = std::variant<Placement, Infeasible>;
 
-/// Called at job arrival with the GPUs that are free then.
+/// A job before its parallelism is chosen. `asked`: the scenario's; its replicas x micro-batches are the work of a
+/// step, whatever is chosen.
+struct Job {
+  const ModelConfig& model;
+  const BuildOptions& build;  // of one micro-batch
+  const ParallelSpec& asked;
+  const LatencyModel& latency;
+  PredictContext context{};
+  double collective_payload = 1;  // share of a link that collectives fill
+};
+using ParallelismResult = std::variant<ParallelSpec, Infeasible>;
+
+/// Called at job arrival with the GPUs that are free then: first for the parallelism, then for the ranks' places.
 class PlacementPolicy {
  public:
   virtual ~PlacementPolicy() = default;
+  /// What the job is spread over; as asked, unless the policy chooses.
+  [[nodiscard]] virtual ParallelismResult parallelism(const Job& job, const ClusterSpec& cluster,
+                                                      std::span<const int> free_gpus) const;
   [[nodiscard]] virtual PlacementResult place(const Plan& plan, const ClusterSpec& cluster,
                                               std::span<const int> free_gpus) const = 0;
 };
@@ -34,7 +51,7 @@ struct PlacementPolicyEntry {
   std::string_view name, what;
   std::unique_ptr<PlacementPolicy> (*make)();
 };
-std::span<const PlacementPolicyEntry> placement_policies();  // alphabetical: `packed` (default), `spread`
+std::span<const PlacementPolicyEntry> placement_policies();  // alphabetical; `packed` is the default
 std::unique_ptr<PlacementPolicy> make_placement_policy(std::string_view name);
 
 }  // namespace tessera

@@ -47,19 +47,33 @@ GroupSlots over_whole_nodes(const std::vector<std::vector<int>>& nodes, std::siz
 std::variant<GroupSlots, Infeasible> tensor_group_slots(const ParallelSpec& spec, const ClusterSpec& cluster,
                                                         std::span<const int> free_gpus) {
   if (free_gpus.size() < static_cast<std::size_t>(spec.world_size()))
-    return Infeasible{fmt::format("{} ranks (tp {} x dp {}), but {} of {} GPUs are free", spec.world_size(), spec.tp,
-                                  spec.dp, free_gpus.size(), cluster.gpus())};
+    return Infeasible{fmt::format("{} ranks (tp {} x dp {}{}), but {} of {} GPUs are free", spec.world_size(), spec.tp,
+                                  spec.dp, spec.pp > 1 ? fmt::format(" x pp {}", spec.pp) : "", free_gpus.size(),
+                                  cluster.gpus())};
   const auto nodes = free_by_node(cluster, free_gpus);
   const auto width = static_cast<std::size_t>(spec.tp);
   const auto per_node = static_cast<std::size_t>(cluster.node.gpus);
   GroupSlots found = width <= per_node ? inside_nodes(nodes, width) : over_whole_nodes(nodes, width, per_node);
   std::size_t count = 0;
   for (const auto& unit : found.slots) count += unit.size();
-  if (count < static_cast<std::size_t>(spec.dp))
+  const int groups = spec.dp * spec.pp;
+  if (count < static_cast<std::size_t>(groups))
     return Infeasible{
         fmt::format("the free GPUs hold {} tensor-parallel groups of {} inside nodes of {}, {} are needed", count,
-                    spec.tp, cluster.node.gpus, spec.dp)};
+                    spec.tp, cluster.node.gpus, groups)};
   return found;
+}
+
+PlacementResult packed_placement(const ParallelSpec& spec, const ClusterSpec& cluster, std::span<const int> free_gpus) {
+  const auto found = tensor_group_slots(spec, cluster, free_gpus);
+  if (const auto* no = std::get_if<Infeasible>(&found)) return *no;
+  const auto world = static_cast<std::size_t>(spec.world_size());
+  Placement placement;
+  for (const auto& unit : std::get<GroupSlots>(found).slots)
+    for (const auto& slot : unit)
+      if (placement.gpu_of_rank.size() < world)
+        placement.gpu_of_rank.insert(placement.gpu_of_rank.end(), slot.begin(), slot.end());
+  return placement;
 }
 
 }  // namespace tessera

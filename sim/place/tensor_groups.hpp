@@ -20,6 +20,9 @@ struct GroupSlots {
 std::variant<GroupSlots, Infeasible> tensor_group_slots(const ParallelSpec& spec, const ClusterSpec& cluster,
                                                         std::span<const int> free_gpus);
 
+/// Groups in the order of their GPUs: as few nodes as possible, neighbours in data parallelism side by side.
+PlacementResult packed_placement(const ParallelSpec& spec, const ClusterSpec& cluster, std::span<const int> free_gpus);
+
 std::unique_ptr<PlacementPolicy> make_packed();
 std::unique_ptr<PlacementPolicy> make_spread();
 

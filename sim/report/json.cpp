@@ -56,6 +56,7 @@ Json summary_json(const Summary& s) {
       {"gpus", s.gpus},
       {"tp", s.parallel.tp},
       {"dp", s.parallel.dp},
+      {"pp", s.parallel.pp},
       {"micro_batches", s.parallel.micro_batches},
       {"samples_per_step", s.samples_per_step},
       {"sequence_tokens", s.sequence},

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <map>
 
 #include "sim/base/error.hpp"
@@ -39,7 +40,7 @@ std::vector<OperatorShare> operator_shares(const SummaryInput& input) {
   std::vector<OperatorShare> shares;
   for (auto& [name, share] : by_name) {
     share.name = name;
-    share.share_ratio = share.time.p50 / input.trace.makespan;
+    share.share_ratio = share.time.p50 / input.trace.makespan / input.plan.spec.pp;
     shares.push_back(std::move(share));
   }
   std::ranges::stable_sort(shares, [](const auto& a, const auto& b) { return a.time.p50 > b.time.p50; });
@@ -112,11 +113,13 @@ std::string task_name(const Plan& plan, const Task& task) {
 
 std::vector<Seconds> task_durations(const Plan& plan, const Trace& trace) {
   std::vector<Seconds> result(plan.tasks.size());
-  std::int32_t first = -1;
-  for (const Track& track : trace.tracks)
-    if (track.gpu >= 0 && (first < 0 || track.gpu < first)) first = track.gpu;
-  for (const Span& span : trace.spans)
-    if (trace.tracks[span.track].gpu == first) result[span.task] = span.end - span.start;
+  std::vector<std::int32_t> first(plan.tasks.size(), std::numeric_limits<std::int32_t>::max());
+  for (const Span& span : trace.spans) {
+    const std::int32_t gpu = trace.tracks[span.track].gpu;
+    if (gpu < 0 || gpu > first[span.task]) continue;
+    first[span.task] = gpu;
+    result[span.task] = span.end - span.start;
+  }
   return result;
 }
 

@@ -20,9 +20,9 @@ namespace tessera {
 /// A kernel or collective by name.
 struct OperatorShare {
   std::string name;        // over all layers and micro-batches
-  std::int64_t calls = 0;  // per GPU and step
+  std::int64_t calls = 0;  // per step, on one GPU of every pipeline stage together
   Estimate<Seconds> time;  // of all calls
-  double share_ratio = 0;  // of the step
+  double share_ratio = 0;  // of the step, the stages' mean
   Provenance provenance = Provenance::closed_form;
 };
 
@@ -56,7 +56,7 @@ struct Summary {
 /// What a task is called in every output: a kernel by its operator, a collective by kind and dimension ("all_reduce
 /// over tp").
 std::string task_name(const Plan& plan, const Task& task);
-/// How long every task lasted on the first simulated GPU; zero where spans were not recorded.
+/// How long every task lasted on the first simulated GPU that runs it; zero where spans were not recorded.
 std::vector<Seconds> task_durations(const Plan& plan, const Trace& trace);
 
 /// What a summary is made of.

@@ -76,11 +76,12 @@ void add_heading(Lines& out, const Summary& s) {
                               to_string(s.dtype), s.samples_per_step, s.sequence, s.training ? "a step" : "a batch"),
                   2));
   const std::int64_t micro_batches = s.parallel.micro_batches;
-  out.add("{}", wrapped(fmt::format("  {} x {}{}: tp {} x dp {}, {} micro-batch{} of {} per replica", s.gpus, s.gpu,
-                                    s.platform == s.gpu ? "" : " in " + s.platform, s.parallel.tp, s.parallel.dp,
-                                    micro_batches, micro_batches == 1 ? "" : "es",
-                                    s.samples_per_step / (micro_batches * s.parallel.dp)),
-                        2));
+  out.add("{}",
+          wrapped(fmt::format("  {} x {}{}: tp {} x dp {}{}, {} micro-batch{} of {} per replica", s.gpus, s.gpu,
+                              s.platform == s.gpu ? "" : " in " + s.platform, s.parallel.tp, s.parallel.dp,
+                              s.parallel.pp > 1 ? fmt::format(" x pp {}", s.parallel.pp) : "", micro_batches,
+                              micro_batches == 1 ? "" : "es", s.samples_per_step / (micro_batches * s.parallel.dp)),
+                  2));
 }
 
 void add_results(Lines& out, const Summary& s) {

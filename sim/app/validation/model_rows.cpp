@@ -94,14 +94,17 @@ void read_split(RowReader& row, const Parallelism& parallelism, std::int64_t gpu
   RunSpec& spec = result.spec;
   spec.parallel.dp = parallelism.dp;
   spec.parallel.tp = parallelism.tp;
+  spec.parallel.pp = parallelism.stages;
+  spec.parallel.micro_batches = parallelism.micro_batches;
   const std::int64_t batch = row.need_integer("batch");
-  spec.build.batch = batch / parallelism.dp;
-  if (batch < 1 || batch % parallelism.dp != 0) {
-    row.mistake("batch", fmt::format("expected a multiple of {} (dp), found {}", parallelism.dp, batch));
+  const std::int64_t parts = std::int64_t{parallelism.dp} * parallelism.micro_batches;
+  spec.build.batch = batch / parts;
+  if (batch < 1 || batch % parts != 0) {
+    row.mistake("batch", fmt::format("expected a multiple of {} ({}), found {}", parts,
+                                     parallelism.stages > 1 ? "micro-batches" : "dp", batch));
   }
   if (spec.build.mode == Mode::training && element_size(spec.build.dtype) < Bytes(2))
     result.unsupported = fmt::format("training in {} is not supported", to_string(spec.build.dtype));
-  if (parallelism.stages > 1) result.unsupported = "pipeline parallelism is not supported yet";
 }
 
 /// By the weights alone: the rest of the footprint is an estimate, and a measured row is not refused by one.

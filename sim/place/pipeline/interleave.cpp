@@ -79,7 +79,7 @@ PipelinePlan interleaved(const PipelineProblem& problem, const std::vector<int>&
 
 void try_replicas(const PipelineProblem& problem, const PlannerOptions& options, PipelinePlan plan, int devices,
                   PipelinePlan& best) {
-  for (const int replicas : pipeline_replica_counts(problem)) {
+  for (const int replicas : pipeline_replica_counts(problem, options.equal_shares)) {
     const std::int64_t rounds = rounds_of(problem, replicas, 1);
     if (std::int64_t{replicas} * plan.devices(problem) > problem.devices() || rounds % devices != 0) continue;
     PipelinePlan candidate = plan;

@@ -69,7 +69,7 @@ NoPlan least_memory(const PipelineProblem& problem, const PlannerOptions& option
   Bytes least = kInfinite, most;
   for (const DevicePool& pool : problem.pools) most = max(most, pool.memory);
   for (std::size_t width = 0; width < problem.widths.size(); ++width)
-    for (const int replicas : pipeline_replica_counts(problem))
+    for (const int replicas : pipeline_replica_counts(problem, options.equal_shares))
       least = min(least, FullestDevice(problem, options.rules, sets, table, width, replicas).least());
   if (least == kInfinite)
     return {fmt::format("tensor width {} needs more than the {} devices that there are", problem.widths.front().width,

@@ -1,6 +1,7 @@
 #include "sim/place/pipeline/one_f_one_b.hpp"
 
 #include <algorithm>
+#include <vector>
 
 #include "sim/base/error.hpp"
 
@@ -8,14 +9,6 @@ namespace tessera {
 namespace {
 
 constexpr Seconds kOpen{-1.0};
-
-/// The n-th forward or backward pass: groups of `devices` micro-batches go through the chunks in turn, backward from
-/// the last chunk.
-Pass nth(std::int64_t n, int devices, int chunks, bool forward) {
-  const std::int64_t group = n / (std::int64_t{devices} * chunks), inside = n % (std::int64_t{devices} * chunks);
-  const int chunk = static_cast<int>(inside / devices);
-  return {group * devices + inside % devices, forward ? chunk : chunks - 1 - chunk, forward};
-}
 
 class Clock {
  public:
@@ -73,21 +66,6 @@ class Clock {
 };
 
 }  // namespace
-
-std::vector<Pass> one_f_one_b_order(int device, int devices, int chunks, std::int64_t micro_batches) {
-  TESSERA_ASSERT(chunks == 1 || micro_batches % devices == 0, "interleaved stages divide the micro-batches");
-  const std::int64_t passes = micro_batches * chunks;
-  std::int64_t warm_up = devices - 1 - device;
-  if (chunks > 1) warm_up = 2 * warm_up + std::int64_t{chunks - 1} * devices;
-  warm_up = std::min(warm_up, passes);
-  std::vector<Pass> order;
-  for (std::int64_t n = 0; n < warm_up; ++n) order.push_back(nth(n, devices, chunks, true));
-  for (std::int64_t n = 0; n < passes; ++n) {
-    if (warm_up + n < passes) order.push_back(nth(warm_up + n, devices, chunks, true));
-    order.push_back(nth(n, devices, chunks, false));
-  }
-  return order;
-}
 
 Seconds one_f_one_b_time(std::span<const PassTimes> stages, int chunks, std::int64_t micro_batches) {
   return Clock(stages, chunks, micro_batches).run();

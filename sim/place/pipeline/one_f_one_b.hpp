@@ -3,24 +3,11 @@
 
 #include <cstdint>
 #include <span>
-#include <vector>
 
 #include "sim/base/units.hpp"
+#include "sim/graph/pipeline.hpp"
 
 namespace tessera {
-
-/// One pass of one micro-batch through one chunk of layers.
-struct Pass {
-  std::int64_t micro_batch = 0;
-  int chunk = 0;  // of the device's
-  bool forward = true;
-};
-
-/// The passes of device `device` of `devices` in the order in which it runs them: forwards until the pipeline is full,
-/// then one forward and one backward in turn (PipeDream, arXiv 1806.03377), with several chunks per device in
-/// Megatron-LM's interleaved order (Narayanan et al., arXiv 2104.04473, section 2.2), for which `devices` divides
-/// `micro_batches`.
-std::vector<Pass> one_f_one_b_order(int device, int devices, int chunks, std::int64_t micro_batches);
 
 struct PassTimes {
   Seconds forward, backward;

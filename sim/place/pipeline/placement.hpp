@@ -83,6 +83,7 @@ struct PlannerOptions {
   bool stage_recompute = true;  // recomputation for each stage; off: all but the last, where the problem has it
   bool interleaving = true;
   bool device_orders = true;  // both orders; off: replicas_adjacent
+  bool equal_shares = false;  // replicas of the pipeline divide the micro-batches
   int most_stages = 0;        // 0: no limit
 };
 /// The best plan of the corrected search; never worse than the plans of `solve_phaze` under the same rules.

@@ -52,7 +52,8 @@ class Search {
   /// Replica counts by the best time that they could give, then every one that could beat the incumbent.
   void run() {
     std::vector<std::pair<Seconds, int>> counts;
-    for (const int replicas : pipeline_replica_counts(problem_)) counts.emplace_back(least(replicas), replicas);
+    for (const int replicas : pipeline_replica_counts(problem_, options_.equal_shares))
+      counts.emplace_back(least(replicas), replicas);
     std::ranges::sort(counts);
     for (const auto& [bound, replicas] : counts) {
       if (bound >= best_time()) break;
@@ -222,6 +223,7 @@ void offer_uniform(Search& search, const PipelineProblem& problem, const Planner
   auto* plan = std::get_if<PipelinePlan>(&outcome);
   if (plan == nullptr) return;
   if (options.most_stages > 0 && static_cast<int>(plan->stages.size()) > options.most_stages) return;
+  if (options.equal_shares && problem.micro_batches % plan->replicas != 0) return;
   for (const auto order : {DeviceOrder::replicas_adjacent, DeviceOrder::stages_adjacent}) {
     plan->order = order;
     const auto figures = evaluate(problem, *plan, options.rules);
@@ -235,14 +237,14 @@ void offer_uniform(Search& search, const PipelineProblem& problem, const Planner
 
 }  // namespace
 
-std::vector<int> pipeline_replica_counts(const PipelineProblem& problem) {
+std::vector<int> pipeline_replica_counts(const PipelineProblem& problem, bool equal_shares) {
   const auto most = static_cast<int>(std::min<std::int64_t>(problem.devices(), problem.micro_batches));
   const auto rounds = [&](int d) { return (problem.micro_batches + d - 1) / d; };
   std::vector<int> counts;
   for (int d = 1; d <= most; ++d) {
     const bool fewer_rounds = d == 1 || rounds(d) < rounds(d - 1);
     const bool most_for_its_devices = d == most || problem.devices() / (d + 1) < problem.devices() / d;
-    if (fewer_rounds || most_for_its_devices) counts.push_back(d);
+    if (equal_shares ? problem.micro_batches % d == 0 : fewer_rounds || most_for_its_devices) counts.push_back(d);
   }
   return counts;
 }

@@ -9,8 +9,8 @@
 namespace tessera {
 
 /// Replica counts of the whole pipeline that are tried: the smallest for each number of micro-batches per replica, and
-/// the largest for each number of devices per replica.
-std::vector<int> pipeline_replica_counts(const PipelineProblem& problem);
+/// the largest for each number of devices per replica. `equal_shares`: of these, those that divide the micro-batches.
+std::vector<int> pipeline_replica_counts(const PipelineProblem& problem, bool equal_shares);
 
 /// Replaces `best` (empty: none yet) by a better plan of interleaved stages of one width, where there is one: chunks
 /// that cut the layers as evenly as possible, for every number of devices, 2 to 8 chunks on each. Only where the

@@ -202,10 +202,15 @@ TEST(ModelRow, EagerTrainingStartsWithAnEmptyAllocator) {
   EXPECT_FALSE(read_model("T4,,bert_large,inf,8,512,,,fp32,,eager,").row.spec.cold_allocator);
 }
 
-TEST(ModelRow, PipelinesAreNotSupportedYet) {
-  const ReadModel read = read_model("A100-SXM4-40GB,dgx-a100-40gb,gpt2_large,train,4,1024,pp4_1,4,fp32,0,eager,eager");
+TEST(ModelRow, PipelinesSplitTheBatchIntoMicroBatches) {
+  const ReadModel read = read_model("A100-SXM4-40GB,dgx-a100-40gb,gpt2_large,train,4,1024,pp4_2,4,fp32,0,eager,eager");
   EXPECT_EQ(read.mistakes, "");
-  EXPECT_THAT(read.row.unsupported, HasSubstr("not supported yet"));
+  EXPECT_EQ(read.row.unsupported, "");
+  EXPECT_EQ(read.row.spec.parallel.pp, 4);
+  EXPECT_EQ(read.row.spec.parallel.micro_batches, 2);
+  EXPECT_EQ(read.row.spec.build.batch, 2);
+  EXPECT_THAT(read_model("A100-SXM4-40GB,dgx-a100-40gb,gpt2_large,train,3,1024,pp4_2,4,fp32,0,eager,eager").mistakes,
+              HasSubstr("expected a multiple of 2 (micro-batches), found 3"));
 }
 
 class BadModelRow : public testing::TestWithParam<BadRow> {};

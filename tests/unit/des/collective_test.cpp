@@ -145,7 +145,7 @@ TEST(MeetingTest, AMemberThatNeverComesIsNamed) {
                 {topology.links(), [&](int from, int to) { return topology.path(from, to); }});
   Collectives collectives(engine, plan, routing, {0, 1}, recorder);
   bool done = false;
-  collectives.join(0, 0, [&] { done = true; });
+  collectives.join(0, 0, [&](Seconds) { done = true; });
   engine.run();
   EXPECT_FALSE(done);
   EXPECT_EQ(collectives.waiting(), std::vector<std::string>{"all_reduce 'sum of scores' over tp has 1 of 2 ranks"});

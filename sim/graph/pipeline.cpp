@@ -1,0 +1,99 @@
+#include "sim/graph/pipeline.hpp"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "sim/base/error.hpp"
+
+namespace tessera {
+namespace {
+
+/// The n-th forward or backward pass: groups of `devices` micro-batches go through the chunks in turn, backward from
+/// the last chunk.
+Pass nth(std::int64_t n, int devices, int chunks, bool forward) {
+  const std::int64_t group = n / (std::int64_t{devices} * chunks), inside = n % (std::int64_t{devices} * chunks);
+  const int chunk = static_cast<int>(inside / devices);
+  return {group * devices + inside % devices, forward ? chunk : chunks - 1 - chunk, forward};
+}
+
+/// Places what has no layer by what came before it in its phase.
+class Position {
+ public:
+  explicit Position(const std::vector<int>& stage_of_layer) : stage_of_layer_(stage_of_layer) {}
+
+  int stage(std::int32_t layer, bool backwards) {
+    if (layer < 0) return behind_ != backwards ? stage_of_layer_.back() : 0;
+    behind_ = true;
+    return stage_of_layer_[static_cast<std::size_t>(layer)];
+  }
+
+ private:
+  const std::vector<int>& stage_of_layer_;
+  bool behind_ = false;
+};
+
+int layer_count(const Graph& graph) {
+  std::int32_t most = -1;
+  for (const Operator& op : graph.operators) most = std::max(most, op.layer);
+  return most + 1;
+}
+
+}  // namespace
+
+std::vector<Pass> one_f_one_b_order(int device, int devices, int chunks, std::int64_t micro_batches) {
+  TESSERA_ASSERT(chunks == 1 || micro_batches % devices == 0, "interleaved stages divide the micro-batches");
+  const std::int64_t passes = micro_batches * chunks;
+  std::int64_t warm_up = devices - 1 - device;
+  if (chunks > 1) warm_up = 2 * warm_up + std::int64_t{chunks - 1} * devices;
+  warm_up = std::min(warm_up, passes);
+  std::vector<Pass> order;
+  for (std::int64_t n = 0; n < warm_up; ++n) order.push_back(nth(n, devices, chunks, true));
+  for (std::int64_t n = 0; n < passes; ++n) {
+    if (warm_up + n < passes) order.push_back(nth(warm_up + n, devices, chunks, true));
+    order.push_back(nth(n, devices, chunks, false));
+  }
+  return order;
+}
+
+std::vector<int> stage_of_layers(int layers, int stages, const std::vector<int>& given) {
+  if (stages < 1) throw RunError(fmt::format("pp is {}, expected 1 or more", stages));
+  if (layers < stages) throw RunError(fmt::format("{} layers are fewer than the {} stages of pp", layers, stages));
+  std::vector<int> counts = given;
+  if (counts.empty()) {
+    counts.assign(static_cast<std::size_t>(stages), layers / stages);
+    for (int s = 0; s < layers % stages; ++s) ++counts[static_cast<std::size_t>(s)];
+  }
+  if (static_cast<int>(counts.size()) != stages || std::ranges::any_of(counts, [](int count) { return count < 1; }) ||
+      std::reduce(counts.begin(), counts.end()) != layers) {
+    throw RunError(fmt::format("stage_layers [{}] are no {} counts that add up to {} layers", fmt::join(counts, ", "),
+                               stages, layers));
+  }
+  std::vector<int> stage_of;
+  for (int s = 0; s < stages; ++s)
+    stage_of.insert(stage_of.end(), static_cast<std::size_t>(counts[static_cast<std::size_t>(s)]), s);
+  return stage_of;
+}
+
+StageMap assign_stages(const Graph& graph, int stages, const std::vector<int>& given) {
+  StageMap map;
+  if (stages == 1) {
+    map.of_operator.assign(graph.operators.size(), 0);
+    map.of_parameter.assign(graph.parameters.size(), 0);
+    return map;
+  }
+  if (!(graph.hidden_states > Bytes(0)))
+    throw RunError(fmt::format("{}: pipelines of encoder-decoder models are not modelled", graph.model));
+  const std::vector<int> stage_of_layer = stage_of_layers(layer_count(graph), stages, given);
+  Position forward(stage_of_layer), backward(stage_of_layer), optimizer(stage_of_layer), parameter(stage_of_layer);
+  for (const Operator& op : graph.operators) {
+    Position& at = op.phase == Phase::forward ? forward : op.phase == Phase::optimizer ? optimizer : backward;
+    map.of_operator.push_back(at.stage(op.layer, &at == &backward));
+  }
+  for (const Parameter& p : graph.parameters) map.of_parameter.push_back(parameter.stage(p.layer, false));
+  return map;
+}
+
+}  // namespace tessera

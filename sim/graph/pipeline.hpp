@@ -1,0 +1,35 @@
+// Pipeline parallelism: which stage an operator belongs to, and the order in which a stage runs its passes.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "sim/graph/graph.hpp"
+
+namespace tessera {
+
+/// One pass of one micro-batch through one chunk of a device's layers.
+struct Pass {
+  std::int64_t micro_batch = 0;
+  int chunk = 0;  // of the device's
+  bool forward = true;
+};
+
+/// The passes of device `device` of `devices` in the order in which it runs them: forwards until the pipeline is full,
+/// then one forward and one backward in turn (1F1B; PipeDream, arXiv 1806.03377), with several chunks per device in
+/// Megatron-LM's interleaved order (Narayanan et al., arXiv 2104.04473, section 2.2), for which `devices` divides
+/// `micro_batches`.
+std::vector<Pass> one_f_one_b_order(int device, int devices, int chunks, std::int64_t micro_batches);
+
+/// Layers 0, 1, ... of `layers` to `stages`: as many to each as `given` says, or equally many and one more to the first
+/// ones. RunError where there are fewer layers than stages, or the counts do not add up.
+std::vector<int> stage_of_layers(int layers, int stages, const std::vector<int>& given);
+
+struct StageMap {
+  std::vector<int> of_operator, of_parameter;
+};
+/// What lies before the layers (embedding) goes to the first stage, what lies behind them (head, loss) to the last.
+/// RunError for a graph whose layers read more than the layer before them (encoder-decoder).
+StageMap assign_stages(const Graph& graph, int stages, const std::vector<int>& given);
+
+}  // namespace tessera
