@@ -186,14 +186,16 @@ class Search final : public Command {
     const ChipStudy full = study_of(scenario, true);
     std::vector<SearchState::Solved> solved = state.solved;
     std::erase_if(solved, [](const auto& s) { return s.score == -std::numeric_limits<double>::infinity(); });
-    std::ranges::stable_sort(solved, [](const auto& a, const auto& b) {
-      return a.score != b.score ? a.score > b.score : a.candidate < b.candidate;
+    std::ranges::stable_sort(solved, [&](const auto& a, const auto& b) {  // of equals, the smaller die
+      return a.score != b.score ? a.score > b.score : area(chips[a.candidate]) < area(chips[b.candidate]);
     });
     solved.resize(std::min(solved.size(), static_cast<std::size_t>(scenario.top)));
     found.best.resize(solved.size());
     parallel_for(solved.size(), threads(),
                  [&](std::size_t i) { found.best[i] = full.evaluate(chips[solved[i].candidate]); });
-    std::ranges::stable_sort(found.best, [](const auto& a, const auto& b) { return a.score > b.score; });
+    std::ranges::stable_sort(found.best, [](const auto& a, const auto& b) {
+      return a.score != b.score ? a.score > b.score : a.die < b.die;
+    });
     found.reference = full.evaluate(reference_chip(scenario));
     found.expert = expert_of(scenario);
     if (pareto_ && found.certificate.complete) add_front(study, chips, state, found);
