@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "models/log_error.hpp"
 #include "models/log_time.hpp"
+#include "models/shared_error.hpp"
 
 namespace tessera {
 
@@ -77,6 +79,10 @@ KernelCost finish(const KernelAnalysis& analysis, double net, double out_of_rang
   const double log_floor = std::log(analysis.floor.value());
   const double log_p50 = log_time(std::log(analysis.base.value()), net, log_floor);
   cost.time = with_bar(log_p50, log_floor, out_of_range, weights);
+  // Of the bar as it was measured: widening for what lies outside the fitted range is the kernel's own.
+  const double deviation = std::log(cost.time.p90 / cost.time.p10) / (2 * kHalfBand);
+  if (!weights.left_out.empty() && deviation > 0)
+    cost.shared_ratio = std::min(1.0, std::pow(shared_deviation(weights) / deviation, 2));
   // Nothing computes faster than the data sheet's peak, however far a net has to extrapolate.
   const FlopsPerSec peak = device.spec.peak_of(dtype);
   const Seconds fastest = peak.value() > 0 ? analysis.executed / peak : Seconds();

@@ -91,7 +91,7 @@ TEST(FitOffsets, SyntheticMeasurementsOfARealModelAreRecovered) {
   const GpuSpec gpu = find_gpu("L40S");
   const Device device = derive_device(gpu);
   std::vector<Observation> measured;
-  for (std::int64_t side = 1024; side <= 8192; side += 256) {
+  for (std::int64_t side = 1024; side <= 8192; side += 64) {
     const Kernel kernel{Op::gemm, Dtype::bf16, GemmShape{.m = side, .n = side, .k = side}};
     const KernelCost cost = model->predict(std::span(&kernel, 1), gpu, {}).front();
     measured.push_back(observe(kernel, cost, cost.time.p50 * 1.15, device));
