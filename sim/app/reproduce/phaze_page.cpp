@@ -171,7 +171,8 @@ std::string phaze_page(const PhazeResults& results, std::string_view command) {
   suite_section(page, results.suite, false);
   suite_section(page, results.suite, true);
   page.put(
-      "\n![Throughput over the TPUv4-like chip with its optimal plan](phaze.svg)\n\nIn the corrected mode schedules are list "
+      "\n![Throughput over the TPUv4-like chip with its optimal plan](phaze.svg)\n\nIn the corrected mode schedules "
+      "are list "
       "schedules under shared memory "
       "ports: \"proven within\" says how much a chip could give at most over the best found; the placement is exact "
       "over plans "
