@@ -198,6 +198,12 @@ TEST(Search, AroundAKnownGpu) {
   for (const Json& point : json.at("front").items()) EXPECT_LE(point.at("area_mm2").number(), 900);
   EXPECT_GE(json.at("front").items().front().at("samples_per_second").number(),
             json.at("centre").at("samples_per_second").number());
+  // The fastest is a platform that simulate takes.
+  const std::string run = "name: run\nruns:\n- name: one\n  gpu: " + (scratch.path() / "out" / "gpu.yaml").string() +
+                          "\n  workload: {model: bert-base, mode: inference, sequence: 128, batch: 1}\n";
+  const Outcome simulated =
+      run_program("simulate " + scratch.file("run.yaml", run) + " --out " + (scratch.path() / "simulated").string());
+  EXPECT_EQ(simulated.code, 0) << simulated.err;
 }
 
 TEST(Search, MistakesOfASearchAroundAGpu) {

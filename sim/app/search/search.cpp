@@ -94,10 +94,11 @@ class Search final : public Command {
     const std::string json = gpu_json(scenario, result).dump() + "\n";
     write_file(folder / "search.json", json);
     write_file(folder / "search.svg", gpu_picture(scenario, result));
+    write_file(folder / "gpu.yaml", platform_yaml(to_spec(result.front.front().gpu)));  // the fastest
     if (json_)
       fmt::print("{}", json);
     else
-      fmt::print("{}Files in {}: search.json, search.svg\n", gpu_table(scenario, result), folder.string());
+      fmt::print("{}Files in {}: search.json, search.svg, gpu.yaml\n", gpu_table(scenario, result), folder.string());
     return 0;
   }
 
