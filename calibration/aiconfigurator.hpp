@@ -24,8 +24,9 @@ std::vector<std::filesystem::path> aic_files(const std::filesystem::path& data, 
 /// The runtime that a table's file name gives after the operator: "gemm__vllm-0.24.0.csv.gz".
 Runtime aic_runtime(const std::filesystem::path& file);
 
-/// gemm tables: graph timing, five weight copies in rotation. Kernels with a quantisation step before them
-/// (`torch_flow` fp8 and nvfp4, block-scaled fp8, weight-only) are left out.
+/// gemm tables: graph timing, five weight copies in rotation. The quantisation step before them
+/// is in fp8's (vLLM's kernel alone) and nvfp4's rows; `torch_flow` fp8, block-scaled fp8 and weight-only ones are left
+/// out.
 Dataset read_aic_gemm(const std::filesystem::path& data);
 
 /// context_attention and generation_attention tables: bf16 operands and cache, no window, no beams. The cache that a

@@ -11,7 +11,7 @@ namespace tessera {
 
 namespace {
 
-constexpr std::size_t kConstantRows = 1500;
+constexpr std::size_t kConstantRows = 150;
 constexpr double kPull = 0.002;  // loss per (e-fold)^2 away from the start
 constexpr std::array kSteps{1.5, 1.2, 1.08};
 constexpr int kSweepsPerStep = 2;

@@ -5,9 +5,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <optional>
 
 #include "calibration/constants.hpp"
+#include "calibration/error_table.hpp"
 #include "models/log_time.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -26,10 +26,11 @@ std::vector<Device> devices_of(const Dataset& data) {
   return devices;
 }
 
-/// The analyses' inputs and logs, for some samples.
+/// The analyses and their inputs, for some samples.
 struct Analysed {
   std::vector<float> raw;
   std::vector<Runtime> ran;
+  std::vector<KernelAnalysis> kernels;
   TrainingSet set;
 };
 
@@ -39,7 +40,8 @@ Analysed analyse_all(const Recipe& recipe, const FamilyWeights& weights, const D
   Analysed out;
   out.set.inputs = static_cast<int>(family.inputs.size());
   for (const Sample& sample : data.samples) {
-    const KernelAnalysis a = family.analyse(sample.kernel, devices[sample.gpu], sample.context, weights);
+    const KernelAnalysis& a =
+        out.kernels.emplace_back(family.analyse(sample.kernel, devices[sample.gpu], sample.context, weights));
     out.raw.insert(out.raw.end(), a.inputs.begin(), a.inputs.begin() + out.set.inputs);
     out.ran.push_back(sample.context.runtime);
     out.set.log_base.push_back(static_cast<float>(std::log(a.base.value())));
@@ -47,6 +49,14 @@ Analysed analyse_all(const Recipe& recipe, const FamilyWeights& weights, const D
     out.set.log_target.push_back(static_cast<float>(std::log(sample.time.value())));
   }
   return out;
+}
+
+TrainingSet training_set(const Analysed& analysed, const FamilyWeights& weights) {
+  TrainingSet set = analysed.set;
+  set.x = weights.net_inputs(analysed.raw, analysed.ran);
+  set.optional_inputs = static_cast<int>(weights.runtime_inputs());
+  set.inputs += set.optional_inputs;
+  return set;
 }
 
 /// The family's own samples, thinned; those of `leave_out` no longer for fitting.
@@ -93,65 +103,9 @@ double quantile(std::vector<double>& values, double q) {
   return values[static_cast<std::size_t>(rank)];
 }
 
-Residuals residuals_of(std::vector<double> errors) {
-  return {quantile(errors, 0.1), quantile(errors, 0.5), quantile(errors, 0.9)};
-}
-
 /// Four digits: what a reader of the file needs.
 double rounded(double value) {
   return std::strtod(fmt::format("{:.4g}", value).c_str(), nullptr);
-}
-
-/// Log errors below and above kSmallRatio floors.
-struct Residues {
-  std::vector<double> small, large;
-};
-
-void collect(const FamilyWeights& weights, const Recipe& recipe, const Dataset& data, Residues& residues) {
-  const std::vector<double> errors = log_errors(weights, recipe, data);
-  const Analysed analysed = analyse_all(recipe, weights, data);
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    const double predicted = analysed.set.log_target[i] - errors[i];
-    const bool small = predicted < analysed.set.log_floor[i] + std::log(kSmallRatio);
-    (small ? residues.small : residues.large).push_back(errors[i]);
-  }
-}
-
-void set_bars(Residues residues, double factor, FamilyWeights& weights) {
-  const auto scaled = [factor](Residuals r) {
-    return Residuals{rounded(factor * r.p10), rounded(r.p50), rounded(factor * r.p90)};
-  };
-  weights.small = scaled(residuals_of(std::move(residues.small)));
-  weights.large = scaled(residuals_of(std::move(residues.large)));
-}
-
-/// Fits without each GPU in turn; errors on it go to the table, its residuals to the error bars.
-void fill_error_table(const Recipe& recipe, const Dataset& data, const FitOptions& options, FamilyWeights& weights) {
-  Residues residues;
-  for (const std::string& gpu : data.gpus) {
-    const Dataset own = where(data, [&](const Sample& s) { return data.gpus[s.gpu] == gpu; });
-    if (own.samples.empty()) continue;
-    const bool fitted = std::ranges::any_of(own.samples, [](const Sample& s) { return s.fit; });
-    std::optional<FamilyWeights> without;
-    if (fitted) without = fit_family(recipe, data, std::vector{gpu});
-    const FamilyWeights& used = without ? *without : weights;
-    for (LeftOut& row : errors_on(used, recipe, data, gpu)) {
-      options.progress(fmt::format("{} without {}: {} rows, mean error {:.1f} %, median {:.1f} %, bias {:+.1f} %",
-                                   row_of(recipe).name, gpu + " " + row.op, row.rows, 100 * row.mean_error,
-                                   100 * row.median_error, 100 * row.bias));
-      weights.left_out.push_back(std::move(row));
-    }
-    collect(used, recipe, own, residues);
-  }
-  set_bars(std::move(residues), 1, weights);
-}
-
-/// Without that table: the rows fitted on, whose errors are about half of an unseen GPU's.
-void estimate_bars(const Recipe& recipe, const Dataset& data, FamilyWeights& weights) {
-  constexpr double kUnseen = 2;
-  Residues residues;
-  collect(weights, recipe, where(data, [](const Sample& s) { return s.fit; }), residues);
-  set_bars(std::move(residues), kUnseen, weights);
 }
 
 std::vector<Recipe> chosen(const FitOptions& options) {
@@ -194,31 +148,38 @@ FamilyWeights fit_family(const Recipe& recipe, const Dataset& data, std::span<co
   }
   weights.runtimes = runtimes_of(mine);
   if (family.inputs.empty()) return weights;
-  Analysed analysed = analyse_all(recipe, weights, mine);
+  const Analysed analysed = analyse_all(recipe, weights, mine);
   weights.inputs = fit_ranges(analysed.raw, family.inputs);
-  analysed.set.x = weights.net_inputs(analysed.raw, analysed.ran);
-  analysed.set.optional_inputs = static_cast<int>(weights.runtime_inputs());
-  analysed.set.inputs += analysed.set.optional_inputs;
-  if (recipe.session_offsets) number_sessions(mine, analysed.set);
-  weights.nets = train_ensemble(analysed.set, recipe.train, recipe.members);
+  TrainingSet set = training_set(analysed, weights);
+  if (recipe.session_offsets) number_sessions(mine, set);
+  weights.nets = train_ensemble(set, recipe.train, recipe.members);
   round_weights(weights.nets);
   return weights;
 }
 
-std::vector<double> log_errors(const FamilyWeights& weights, const Recipe& recipe, const Dataset& data) {
+void fit_seen_nets(const Recipe& recipe, const Dataset& data, FamilyWeights& weights) {
+  if (recipe.seen_members == 0) return;
+  const Analysed analysed = analyse_all(recipe, weights, where(data, &Sample::fit));
+  weights.seen_nets = train_ensemble(training_set(analysed, weights), recipe.train_seen, recipe.seen_members);
+  round_weights(weights.seen_nets);
+}
+
+std::vector<Residue> residues_of(const FamilyWeights& weights, const Recipe& recipe, const Dataset& data, bool seen) {
   const Analysed analysed = analyse_all(recipe, weights, data);
-  std::vector<float> net(data.samples.size()), outside(data.samples.size());
-  weights.evaluate(analysed.raw, analysed.ran, net, outside);
-  std::vector<double> errors;
-  for (std::size_t i = 0; i < net.size(); ++i) {
-    errors.push_back(analysed.set.log_target[i] -
-                     log_time(analysed.set.log_base[i], net[i], analysed.set.log_floor[i]));
+  const std::vector<NetAnswer> nets = weights.evaluate(analysed.raw, analysed.ran, seen);
+  std::vector<Residue> residues;
+  for (std::size_t i = 0; i < nets.size(); ++i) {
+    const Sample& sample = data.samples[i];
+    const NetAnswer net = analysed.kernels[i].corrected ? nets[i] : NetAnswer{};
+    const double predicted = log_time(analysed.set.log_base[i], net.value, analysed.set.log_floor[i]);
+    residues.push_back({sample.gpu, bar_inputs(analysed.kernels[i], predicted, net, sample.kernel.dtype),
+                        analysed.set.log_target[i] - predicted});
   }
-  return errors;
+  return residues;
 }
 
 std::vector<LeftOut> errors_on(const FamilyWeights& weights, const Recipe& recipe, const Dataset& data,
-                               std::string_view gpu) {
+                               std::string_view gpu, bool seen) {
   std::map<std::string, Dataset> per_op;
   for (const Sample& sample : data.samples) {
     if (data.gpus[sample.gpu] != gpu) continue;
@@ -229,10 +190,10 @@ std::vector<LeftOut> errors_on(const FamilyWeights& weights, const Recipe& recip
   }
   std::vector<LeftOut> rows;
   for (const auto& [op, own] : per_op) {
-    LeftOut row{std::string(gpu), op, own.samples.size()};
+    LeftOut row{Protocol::L, std::string(gpu), op, own.samples.size()};
     std::vector<double> magnitudes;
-    for (double error : log_errors(weights, recipe, own)) {
-      const double relative = std::exp(-error) - 1;
+    for (const Residue& residue : residues_of(weights, recipe, own, seen)) {
+      const double relative = std::exp(-residue.error) - 1;
       row.mean_error += std::abs(relative) / static_cast<double>(row.rows);
       row.bias += relative / static_cast<double>(row.rows);
       magnitudes.push_back(std::abs(relative));
@@ -259,6 +220,7 @@ void fit(const FitOptions& given) {
     options.progress(fmt::format("{}: fitting on {} rows", family.name,
                                  std::ranges::count_if(data.samples, [](const Sample& s) { return s.fit; })));
     FamilyWeights weights = fit_family(recipe, data, {});
+    fit_seen_nets(recipe, data, weights);
     if (options.error_table) {
       fill_error_table(recipe, data, options, weights);
     } else {

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "calibration/bars.hpp"
 #include "calibration/dataset.hpp"
 #include "models/family.hpp"
 #include "models/mlp_trainer.hpp"
@@ -24,6 +25,8 @@ struct Recipe {
   std::size_t rows_per_group;   // per GPU, operator and dtype
   bool session_offsets = true;  // learn an offset per session beside the nets; see TrainingSet
   bool fit_constants = false;   // those of the closed form, before the nets
+  TrainOptions train_seen{};    // nets for GPUs that the fit has seen: less decay, which only unseen ones need
+  int seen_members = 0;         // 0: the same nets
 };
 /// One row per fitted family.
 std::span<const Recipe> recipes();
@@ -31,12 +34,16 @@ std::span<const Recipe> recipes();
 /// Net and ranges from the samples with `fit`, the GPUs named in `leave_out` kept aside.
 FamilyWeights fit_family(const Recipe& recipe, const Dataset& data, std::span<const std::string> leave_out);
 
-/// Log of measured over predicted, for each sample.
-std::vector<double> log_errors(const FamilyWeights& weights, const Recipe& recipe, const Dataset& data);
+/// Adds the nets for seen GPUs, from the same samples.
+void fit_seen_nets(const Recipe& recipe, const Dataset& data, FamilyWeights& weights);
+
+/// How wrong the weights are on each sample, and what its error bar depends on; `seen`: with the nets for seen GPUs.
+std::vector<Residue> residues_of(const FamilyWeights& weights, const Recipe& recipe, const Dataset& data,
+                                 bool seen = false);
 
 /// Errors per operator of `gpu` (all its samples) under weights fitted without it.
 std::vector<LeftOut> errors_on(const FamilyWeights& weights, const Recipe& recipe, const Dataset& data,
-                               std::string_view gpu);
+                               std::string_view gpu, bool seen = false);
 
 struct FitOptions {
   std::filesystem::path data;                      // root of the measurements

@@ -92,6 +92,8 @@ std::vector<Kernel> typical_kernels(const GpuSpec& gpu) {
           {Op::memory, dtype, MemoryShape{Bytes(256e6), Bytes(256e6)}},
           {Op::attention_prefill, dtype, prefill},
           {Op::attention_decode, dtype, decode},
+          {Op::mla_prefill, dtype, MlaShape{.batch = 4, .q_len = 2048, .kv_len = 2048, .heads = 128}},
+          {Op::mla_decode, dtype, MlaShape{.batch = 32, .q_len = 1, .kv_len = 2048, .heads = 128}},
           {Op::conv2d, Dtype::fp32, ConvShape{64, 128, 128, 3, 56, 1, 1}},
           {Op::moe, dtype, MoeShape{.tokens = 8192, .hidden = 4096, .inter = 14336, .topk = 2, .experts = 8}}};
 }

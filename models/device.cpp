@@ -18,7 +18,7 @@ constexpr int kLanesFullIssue = 128;
 // B200 (4096) 1.5 TFLOP/s/W (medians of AIConfigurator's large GEMMs); A100 PCIe (1024) 0.84, MI300X (1024) 0.89
 // (MAMF).
 constexpr double kMatrixPerWatt = 0.63e12, kMatrixRate = 512;
-constexpr double kMatrixRateExponent = 0.42, kNarrowExponent = 0.6;
+constexpr double kMatrixRateExponent = 0.42, kNarrowExponent = 0.8;
 // fp32 lanes, large linear and bmm of NeuSight: 16 nm P4 46 in one session and 56 in another, 12 nm T4 50 and 58, 7 nm
 // A100 PCIe 65 GFLOP/s/W.
 constexpr double kLanesPerWatt = 65e9, kLanesPerWatt12 = 58e9, kLanesPerWatt16 = 50e9;

@@ -5,26 +5,19 @@
 
 #include "models/log_error.hpp"
 #include "models/log_time.hpp"
-#include "models/shared_error.hpp"
 
 namespace tessera {
 
 namespace {
 
-// Fraction by which an error bar widens per width of the fitted range outside it.
-constexpr double kWidening = 1.0;
-constexpr double kWidest = 4.0;  // far outside, a wider bar says nothing more
-
 FamilyId gemm_family(const Kernel& kernel, const Device& device) {
   return device.on_matrix_unit(kernel.dtype) ? FamilyId::gemm_matrix : FamilyId::gemm_simt;
 }
 
-Estimate<Seconds> with_bar(double log_p50, double log_floor, double out_of_range, const FamilyWeights& weights) {
-  const bool small = log_p50 < log_floor + std::log(kSmallRatio);
-  const Residuals& residuals = small ? weights.small : weights.large;
-  const double widen = std::min(1 + kWidening * out_of_range, kWidest);
-  return {Seconds(std::exp(log_p50 + widen * std::min(residuals.p10, 0.0))), Seconds(std::exp(log_p50)),
-          Seconds(std::exp(log_p50 + widen * std::max(residuals.p90, 0.0)))};
+Estimate<Seconds> with_bar(double log_p50, const BarInputs& inputs, const Bar& bar) {
+  const double scale = widened_scale(bar, inputs);
+  return {Seconds(std::exp(log_p50 + scale * std::min(bar.p10, 0.0))), Seconds(std::exp(log_p50)),
+          Seconds(std::exp(log_p50 + scale * std::max(bar.p90, 0.0)))};
 }
 
 }  // namespace
@@ -73,16 +66,21 @@ FamilyWeights unfitted(const Family& family) {
   return weights;
 }
 
-KernelCost finish(const KernelAnalysis& analysis, double net, double out_of_range, const FamilyWeights& weights,
+BarInputs bar_inputs(const KernelAnalysis& analysis, double log_p50, const NetAnswer& net, Dtype dtype) {
+  return {.floor_share = analysis.floor.value() / std::exp(log_p50),
+          .spread = net.spread,
+          .narrow = std::log2(2 / element_size(dtype).value()),
+          .out_of_range = net.out_of_range};
+}
+
+KernelCost finish(const KernelAnalysis& analysis, const NetAnswer& net, const FamilyWeights& weights, const Bar& bar,
                   const Device& device, Dtype dtype) {
   KernelCost cost;
-  const double log_floor = std::log(analysis.floor.value());
-  const double log_p50 = log_time(std::log(analysis.base.value()), net, log_floor);
-  cost.time = with_bar(log_p50, log_floor, out_of_range, weights);
-  // Of the bar as it was measured: widening for what lies outside the fitted range is the kernel's own.
+  const double log_p50 = log_time(std::log(analysis.base.value()), net.value, std::log(analysis.floor.value()));
+  cost.time = with_bar(log_p50, bar_inputs(analysis, log_p50, net, dtype), bar);
+  // What widens a kernel's bar is its own; what the GPU's kernels share stays.
   const double deviation = std::log(cost.time.p90 / cost.time.p10) / (2 * kHalfBand);
-  if (!weights.left_out.empty() && deviation > 0)
-    cost.shared_ratio = std::min(1.0, std::pow(shared_deviation(weights) / deviation, 2));
+  if (deviation > 0) cost.shared_ratio = std::min(1.0, std::pow(bar.shared / deviation, 2));
   // Nothing computes faster than the data sheet's peak, however far a net has to extrapolate.
   const FlopsPerSec peak = device.spec.peak_of(dtype);
   const Seconds fastest = peak.value() > 0 ? analysis.executed / peak : Seconds();
@@ -96,9 +94,9 @@ KernelCost finish(const KernelAnalysis& analysis, double net, double out_of_rang
   const Joules energy = device.idle * cost.time.p50 + device.energy_per_byte * analysis.hbm_bytes +
                         device.energy_per_flop[static_cast<std::size_t>(dtype)] * analysis.executed;
   cost.energy = min(energy, device.spec.power_cap * cost.time.p50);
-  cost.out_of_range = out_of_range;
+  cost.out_of_range = net.out_of_range;
   cost.provenance = weights.left_out.empty() || !analysis.corrected ? Provenance::closed_form
-                    : out_of_range > 0                              ? Provenance::extrapolated
+                    : net.out_of_range > 0                          ? Provenance::extrapolated
                                                                     : Provenance::fitted;
   return cost;
 }

@@ -75,8 +75,10 @@ KernelAnalysis analyse_gemm_matrix(const Kernel&, const Device&, const PredictCo
 /// Work over the sustained rate, or compulsory bytes over device memory's, whichever is longer.
 KernelAnalysis analyse_roofline(const Kernel&, const Device&, const PredictContext&, const FamilyWeights&);
 
-/// The whole cost from the analysis, the nets' output and how far that extrapolates.
-KernelCost finish(const KernelAnalysis& analysis, double net, double out_of_range, const FamilyWeights& weights,
+/// The whole cost from the analysis and what the nets say about it.
+KernelCost finish(const KernelAnalysis& analysis, const NetAnswer& net, const FamilyWeights& weights, const Bar& bar,
                   const Device& device, Dtype dtype);
+/// What the bar of that cost depends on; `log_p50` is log_time of the analysis and the net.
+BarInputs bar_inputs(const KernelAnalysis& analysis, double log_p50, const NetAnswer& net, Dtype dtype);
 
 }  // namespace tessera

@@ -12,24 +12,33 @@ namespace tessera {
 namespace {
 
 // How sharply a working set spills out of L2, as a power of its size; between LRU (a step) and random replacement (1).
-constexpr double kSpill = 1.5;
-constexpr int kRotatedCopies = 5;    // AIConfigurator's benchmark
+// Weights in rotation come back in the order in which they went, which LRU serves worst.
+constexpr double kSpill = 1.5, kRotatedSpill = 6;
+// AIConfigurator's benchmark rotates five copies of the weights; under TensorRT-LLM no more than L2's size needs.
+// vLLM's and SGLang's runs spill as if there were seven (L40S: 72 of 96 MiB).
+constexpr int kRotatedCopies = 5, kRotatedCopiesVllm = 7;
+constexpr double kQuantised = 2048;  // elements of a row that a block takes in one pass
 constexpr double kMiddleFma = 1024;  // per clock and SM: of a matrix unit neither narrow nor wide
 constexpr int kAlignment = 4;        // elements: vector loads of 16 bytes in fp32
 
 /// The family's fitted constants, in the order of its row.
 struct GemmNumbers {
   GemmConstants tiles;
-  double l2_fill, floor, floor_cycles, eager_floor, quantise_share, quantise_floor;
+  double l2_fill, floor, floor_cycles, eager_floor, quantise_share, quantise_floor, quantise_cycles;
 };
 
 GemmNumbers numbers_of(const FamilyWeights& weights) {
   const auto c = [&weights](std::size_t i) { return weights.constants[i].second; };
-  return {{c(0), c(1), c(2), c(3), c(4), c(5)}, c(6), c(7), c(8), c(9), c(10), c(11)};
+  return {{c(0), c(1), c(2), c(3), c(4), c(5), c(13)}, c(6), c(7), c(8), c(9), c(10), c(11), c(12)};
+}
+
+double rotated_copies(double weights, Bytes l2, Runtime runtime) {
+  if (runtime == Runtime::trtllm) return std::min<double>(kRotatedCopies, std::ceil(l2 / Bytes(weights)));
+  return runtime == Runtime::vllm || runtime == Runtime::sglang ? kRotatedCopiesVllm : kRotatedCopies;
 }
 
 /// Share of the traffic that L2 serves because the call was made before.
-double hit_share(const GemmShape& shape, double element, const PredictContext& context, Bytes capacity) {
+double hit_share(const GemmShape& shape, double element, const PredictContext& context, Bytes l2, Bytes capacity) {
   const auto batch = static_cast<double>(shape.batch), m = static_cast<double>(shape.m),
              n = static_cast<double>(shape.n), k = static_cast<double>(shape.k);
   const double weights = batch * n * k * element, activations = batch * m * (n + k) * element;
@@ -37,7 +46,8 @@ double hit_share(const GemmShape& shape, double element, const PredictContext& c
     case Residency::cold:
       return 0;
     case Residency::rotated:
-      return 1 - spilled_share(Bytes(kRotatedCopies * weights + activations), capacity, kSpill);
+      return 1 - spilled_share(Bytes(rotated_copies(weights, l2, context.runtime) * weights + activations), capacity,
+                               kRotatedSpill);
     case Residency::warm:
       return 1 - spilled_share(Bytes(weights + activations), capacity, kSpill);
   }
@@ -53,11 +63,20 @@ float share(double x, double half) {
   return static_cast<float>(x / (x + half));
 }
 
-/// fp8 and fp4 activations come as 16 bits: a kernel before the GEMM reads and rewrites them.
-Seconds quantise_time(const GemmShape& shape, double element, const GemmNumbers& numbers, const Device& device) {
-  if (element >= 2) return Seconds(0);
-  const double values = static_cast<double>(shape.batch * shape.m * shape.k);
-  return Bytes(values * (2 + element)) / (device.hbm * numbers.quantise_share) + Seconds(numbers.quantise_floor);
+/// fp8 and fp4 operands of 16-bit activations: runtimes quantise them in a kernel before the GEMM and do not split k.
+/// Libraries called alone take such operands as they are.
+bool quantises(Dtype dtype, Runtime runtime) {
+  return (dtype == Dtype::fp8 || dtype == Dtype::nvfp4) && runtime != Runtime::cublaslt && runtime != Runtime::pytorch;
+}
+
+/// Bytes in and out, and for fp8's scale per row the cycles of a block per row: a pass over every 2048 elements, half a
+/// pass to begin with.
+Seconds quantise_time(const Kernel& kernel, const GemmShape& shape, const GemmNumbers& numbers, const Device& device) {
+  const double rows = static_cast<double>(shape.batch * shape.m), k = static_cast<double>(shape.k);
+  const Bytes moved(rows * k * (2 + element_size(kernel.dtype).value()));
+  const double passes = kernel.dtype == Dtype::fp8 ? 0.5 + std::ceil(k / kQuantised) : 0;
+  const Seconds by_rows = rows / device.spec.sms * passes * numbers.quantise_cycles / device.spec.boost_clock;
+  return max(moved / (device.hbm * numbers.quantise_share), by_rows) + Seconds(numbers.quantise_floor);
 }
 
 void fill_inputs(const Kernel& kernel, const GemmShape& shape, const GemmPlan& plan, const Device& device,
@@ -84,7 +103,7 @@ void fill_inputs(const Kernel& kernel, const GemmShape& shape, const GemmPlan& p
                 share(traffic(kernel).total() / usable_l2(device.spec), 1),
                 static_cast<float>(unaligned),
                 log_of(plan.blocks_per_sm),
-                shape.bias ? 1.0F : 0.0F,
+                shape.batch == 1 ? 1.0F : 0.0F,
                 mfma ? 0.0F : log_of(device.fma_per_clock(kernel.dtype) / kMiddleFma),
                 mfma ? 1.0F : 0.0F,
                 log_of(2 / element),
@@ -100,11 +119,19 @@ KernelAnalysis analyse(const Kernel& kernel, const Device& device, const Predict
   out.floor = context.timing == Timing::eager ? Seconds(numbers.eager_floor)
                                               : Seconds(numbers.floor) + numbers.floor_cycles / device.spec.boost_clock;
   const Bytes capacity = usable_l2(device.spec) * numbers.l2_fill;
-  out.hbm_bytes = traffic(kernel).total() * (1 - hit_share(shape, element, context, capacity));
-  const GemmPlan plan = choose_gemm(
-      shape, {.rate = rate, .unit = unit, .element = element, .hbm_bytes = out.hbm_bytes, .constants = numbers.tiles},
-      device);
-  const Seconds quantise = quantise_time(shape, element, numbers, device);
+  out.hbm_bytes = traffic(kernel).total() * (1 - hit_share(shape, element, context, device.spec.l2, capacity));
+  const bool quantised = quantises(kernel.dtype, context.runtime);
+  const GemmPlan plan =
+      choose_gemm(shape,
+                  {.rate = rate,
+                   .unit = unit,
+                   .element = element,
+                   .result = traffic(kernel).written.value() / static_cast<double>(shape.batch * shape.m * shape.n),
+                   .split_k = !quantised,
+                   .hbm_bytes = out.hbm_bytes,
+                   .constants = numbers.tiles},
+                  device);
+  const Seconds quantise = quantised ? quantise_time(kernel, shape, numbers, device) : Seconds(0);
   out.base = plan.time + quantise;
   out.blocks = plan.blocks;
   out.blocks_per_sm = plan.blocks_per_sm;

@@ -127,8 +127,10 @@ GemmPlan plan_gemm(const GemmShape& shape, const GemmTile& tile, int split_k, co
   const GemmConstants& c = context.constants;
   const FlopsPerSec per_sm = context.rate / static_cast<double>(sms) * tile_efficiency(tile, context);
   plan.blocks_per_sm = resident_blocks(device.spec, footprint(tile));
-  plan.compute = Flops(rounds * tile_flops) / per_sm * long_row_slowdown(shape, context, device) +
-                 rounds * c.tile_cycles / std::min(plan.blocks_per_sm, kOverlappedTiles) / clock;
+  const Seconds store = Bytes(1.0 * tile.m * tile.n * context.result) / (device.l2 * c.l2_share) * sms;
+  plan.compute =
+      Flops(rounds * tile_flops) / per_sm * long_row_slowdown(shape, context, device) +
+      (c.tile_cycles / clock + store * c.store_share) * (rounds / std::min(plan.blocks_per_sm, kOverlappedTiles));
   const double busy = std::min(1.0, static_cast<double>(plan.blocks) / sms);
   const BytesPerSec draw = min(device.hbm * c.memory_share, device.hbm_per_sm * (busy * sms));
   plan.memory = max(context.hbm_bytes / draw, plan.l2_bytes / (device.l2 * (busy * c.l2_share)));
@@ -144,7 +146,7 @@ GemmPlan choose_gemm(const GemmShape& shape, const GemmContext& context, const D
   GemmPlan best;
   for (const GemmTile& tile : gemm_tiles(context.unit, device.spec, shape.batch > 1)) {
     for (int split : kSplits) {
-      if (split > 1 && shape.k < split * kShortestSlice) break;
+      if (split > 1 && (!context.split_k || shape.k < split * kShortestSlice)) break;
       const GemmPlan plan = plan_gemm(shape, tile, split, context, device);
       if (best.time.value() == 0 || plan.time < best.time) best = plan;
       // More slices than SM slots only cost.

@@ -45,14 +45,17 @@ struct GemmConstants {
   double reduction_cycles = 2000;  // the second pass of split-k, besides its bytes
   double l2_share = 0.7;           // of the L2 rate
   double memory_share = 1;         // of the device's sustained memory rate
+  double store_share = 0;          // of a tile's store into L2 that no multiply-add hides
 };
 
 /// What decides besides the shape.
 struct GemmContext {
   FlopsPerSec rate;  // sustained by all SMs
   MatrixUnit unit = MatrixUnit::none;
-  double element = 4;  // bytes
-  Bytes hbm_bytes;     // L2 hits left out
+  double element = 4;  // bytes of an operand's element, and of the result's
+  double result = 4;
+  bool split_k = true;  // whether the library cuts k among blocks
+  Bytes hbm_bytes;      // L2 hits left out
   GemmConstants constants{};
 };
 

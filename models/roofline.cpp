@@ -13,13 +13,13 @@ namespace {
 constexpr double kElementsPerBlock = 1024;
 
 /// Wide: a roofline ignores tiles, launch and cache, and is 30 % off on average (NeuSight's operators).
-constexpr Residuals kRooflineResiduals{-0.3, 0.0, 0.6};
+constexpr Bar kRooflineBar{.log_scale = {}, .p10 = -0.3, .p90 = 0.6, .shared = 0.3, .own = 0.3};
 
 class Roofline final : public LatencyModel {
  public:
   Roofline() {
     weights_.family = "roofline";
-    weights_.small = weights_.large = kRooflineResiduals;
+    weights_.unseen = kRooflineBar;
   }
 
   [[nodiscard]] std::vector<KernelCost> predict(std::span<const Kernel> kernels, const GpuSpec& gpu,
@@ -29,8 +29,8 @@ class Roofline final : public LatencyModel {
     costs.reserve(kernels.size());
     for (const Kernel& kernel : kernels) {
       require_supported(kernel, gpu);
-      costs.push_back(
-          finish(analyse_roofline(kernel, device, context, weights_), 0, 0, weights_, device, kernel.dtype));
+      costs.push_back(finish(analyse_roofline(kernel, device, context, weights_), {}, weights_, weights_.unseen, device,
+                             kernel.dtype));
     }
     return costs;
   }

@@ -11,8 +11,4 @@ namespace tessera {
 /// those bound by memory (24), 0.39 across (50); the first two pooled.
 double error_correlation(FamilyId a, FamilyId b);
 
-/// Deviation of what a family's errors share on one GPU: root mean square over GPUs left out of the mean log bias of
-/// their operators (the weights' error table).
-double shared_deviation(const FamilyWeights& weights);
-
 }  // namespace tessera

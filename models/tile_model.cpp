@@ -3,8 +3,11 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <filesystem>
+#include <map>
 #include <optional>
+#include <set>
 
 #include "models/family.hpp"
 #include "models/models.hpp"
@@ -15,6 +18,21 @@
 namespace tessera {
 
 namespace {
+
+// A GPU by another name is the measured one where its data sheet says the same, but for rounding.
+constexpr double kSameSheet = 0.02;
+
+bool close_to(double a, double b) {
+  return std::abs(a - b) <= kSameSheet * std::max(std::abs(a), std::abs(b));
+}
+
+bool same_sheet(const GpuSpec& a, const GpuSpec& b) {
+  const auto same_peak = [&](Dtype dtype) { return close_to(a.peak_of(dtype).value(), b.peak_of(dtype).value()); };
+  return a.sms == b.sms && a.matrix_unit == b.matrix_unit && std::ranges::all_of(kDtypes, same_peak) &&
+         close_to(a.boost_clock.value(), b.boost_clock.value()) && close_to(a.l2.value(), b.l2.value()) &&
+         close_to(a.memory_bandwidth.value(), b.memory_bandwidth.value()) &&
+         close_to(a.power_cap.value(), b.power_cap.value());
+}
 
 // How far outside the fitted range, in its widths, a dtype counts that no measured row has.
 constexpr float kUnmeasuredDtype = 1;
@@ -29,19 +47,30 @@ class TileModel final : public LatencyModel {
       const bool fitted = std::filesystem::exists(file_of(family));
       weights_.push_back(fitted ? std::optional(read_family(file_of(family), family)) : std::nullopt);
     }
+    find_measured();
   }
 
   [[nodiscard]] std::vector<KernelCost> predict(std::span<const Kernel> kernels, const GpuSpec& gpu,
                                                 const PredictContext& context) const override {
     const Device device = derive_device(gpu);
     std::vector<KernelCost> costs(kernels.size());
-    std::vector<std::vector<std::size_t>> members(weights_.size());
+    const std::string measured_as = measured_name(gpu);
+    // By whether the family has seen such rows of the GPU.
+    std::array<std::vector<std::vector<std::size_t>>, 2> members;
+    members.fill(std::vector<std::vector<std::size_t>>(weights_.size()));
+    std::map<std::pair<Op, Dtype>, bool> seen;
     for (std::size_t i = 0; i < kernels.size(); ++i) {
       require_supported(kernels[i], gpu);
-      members[static_cast<std::size_t>(family_of(kernels[i], device))].push_back(i);
+      const auto f = static_cast<std::size_t>(family_of(kernels[i], device));
+      const auto [known, first] = seen.try_emplace({kernels[i].op, kernels[i].dtype});
+      if (first) known->second = need_weights(f).has_seen(measured_as, kernels[i].op, kernels[i].dtype);
+      members[known->second ? 1 : 0][f].push_back(i);
     }
-    for (std::size_t f = 0; f < members.size(); ++f) {
-      if (!members[f].empty()) price(f, members[f], kernels, device, context, costs);
+    for (const bool is_seen : {false, true}) {
+      for (std::size_t f = 0; f < weights_.size(); ++f) {
+        const auto& own = members[is_seen ? 1 : 0][f];
+        if (!own.empty()) price(f, is_seen, own, kernels, device, context, costs);
+      }
     }
     return costs;
   }
@@ -53,6 +82,28 @@ class TileModel final : public LatencyModel {
     return folder_ / (std::string(family.name) + ".json");
   }
 
+  /// The measured GPU with this data sheet; empty: none.
+  [[nodiscard]] std::string measured_name(const GpuSpec& gpu) const {
+    const auto same = [&](const GpuSpec& other) { return same_sheet(gpu, other); };
+    const auto found = std::ranges::find_if(measured_, same);
+    return found == measured_.end() ? "" : found->name;
+  }
+
+  /// Data sheets of the GPUs whose shapes were held out (protocol S).
+  void find_measured() {
+    const std::vector<std::string> known = known_gpus();
+    std::set<std::string> names;
+    for (const auto& weights : weights_) {
+      if (!weights) continue;
+      for (const LeftOut& row : weights->left_out) {
+        if (row.protocol == Protocol::S) names.insert(row.gpu);
+      }
+    }
+    for (const std::string& name : names) {
+      if (std::ranges::find(known, name) != known.end()) measured_.push_back(find_gpu(name));
+    }
+  }
+
   [[nodiscard]] const FamilyWeights& need_weights(std::size_t f) const {
     if (weights_[f]) return *weights_[f];
     throw InputError(Diagnostic{.file = file_of(families()[f]).string(),
@@ -61,7 +112,7 @@ class TileModel final : public LatencyModel {
                                                        families()[f].what)});
   }
 
-  void price(std::size_t f, const std::vector<std::size_t>& members, std::span<const Kernel> kernels,
+  void price(std::size_t f, bool seen, const std::vector<std::size_t>& members, std::span<const Kernel> kernels,
              const Device& device, const PredictContext& context, std::vector<KernelCost>& costs) const {
     const Family& family = families()[f];
     const FamilyWeights& weights = need_weights(f);
@@ -75,25 +126,25 @@ class TileModel final : public LatencyModel {
       raw.insert(raw.end(), analyses.back().inputs.begin(),
                  analyses.back().inputs.begin() + static_cast<std::ptrdiff_t>(width));
     }
-    std::vector<float> net(members.size()), outside(members.size());
-    weights.evaluate(raw, std::vector(members.size(), context.runtime), net, outside);
+    std::vector<NetAnswer> nets = weights.evaluate(raw, std::vector(members.size(), context.runtime), seen);
     const bool other_runtime = context.runtime != Runtime::unspecified && !weights.knows(context.runtime);
     const auto measured = weights.measured_dtypes();
+    const Bar& bar = seen ? weights.seen : weights.unseen;
     for (std::size_t i = 0; i < members.size(); ++i) {
-      const bool corrected = analyses[i].corrected;
       const Dtype dtype = kernels[members[i]].dtype;
       // Nets carry a dtype's rate; where there are none, a dtype is no more than its bytes.
       if (!weights.nets.empty() && !measured[static_cast<std::size_t>(dtype)]) {
-        outside[i] = std::max(outside[i], kUnmeasuredDtype);
+        nets[i].out_of_range = std::max(nets[i].out_of_range, kUnmeasuredDtype);
       }
       costs[members[i]] =
-          finish(analyses[i], corrected ? net[i] : 0, corrected ? outside[i] : 0, weights, device, dtype);
+          finish(analyses[i], analyses[i].corrected ? nets[i] : NetAnswer{}, weights, bar, device, dtype);
       Provenance& provenance = costs[members[i]].provenance;
       if (other_runtime && provenance == Provenance::fitted) provenance = Provenance::typical;
     }
   }
 
   std::filesystem::path folder_;
+  std::vector<GpuSpec> measured_;
   std::vector<std::optional<FamilyWeights>> weights_;  // parallel to families(); empty: not in the folder
 };
 

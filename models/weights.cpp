@@ -68,20 +68,60 @@ Mlp net_of(const Json& json) {
   return Mlp(std::move(layers));
 }
 
-Json json_of(const Residuals& residuals) {
-  Json json = Json::object();
-  json["p10"] = residuals.p10;
-  json["p50"] = residuals.p50;
-  json["p90"] = residuals.p90;
+Json json_of(const std::vector<Mlp>& nets) {
+  Json json = Json::array();
+  for (const Mlp& net : nets) json.push(json_of(net));
   return json;
 }
 
-Residuals residuals_of(const Json& json) {
-  return {json.at("p10").number(), json.at("p50").number(), json.at("p90").number()};
+std::vector<Mlp> nets_of(const Json& json, const FamilyWeights& weights) {
+  const std::size_t listed = weights.inputs.size() + weights.runtime_inputs();
+  std::vector<Mlp> nets;
+  for (const Json& net : json.items()) {
+    nets.push_back(net_of(net));
+    if (nets.back().inputs() != static_cast<int>(listed)) {
+      throw RunError(fmt::format("weights of {}: a net takes {} inputs, {} are listed", weights.family,
+                                 nets.back().inputs(), listed));
+    }
+  }
+  return nets;
+}
+
+Json json_of(const Bar& bar) {
+  Json json = Json::object();
+  Json scale = Json::array();
+  for (const double v : bar.log_scale) scale.push(v);
+  json["log_scale"] = std::move(scale);
+  json["p10"] = bar.p10;
+  json["p90"] = bar.p90;
+  json["shared"] = bar.shared;
+  json["own"] = bar.own;
+  return json;
+}
+
+Bar bar_of(const Json& json) {
+  Bar bar{.log_scale = {},
+          .p10 = json.at("p10").number(),
+          .p90 = json.at("p90").number(),
+          .shared = json.at("shared").number(),
+          .own = json.at("own").number()};
+  const auto& scale = json.at("log_scale").items();
+  if (scale.size() != bar.log_scale.size()) throw RunError("weights: an error bar of another version");
+  for (std::size_t i = 0; i < scale.size(); ++i) bar.log_scale[i] = scale[i].number();
+  return bar;
+}
+
+constexpr std::array<std::string_view, 3> kProtocols{"L", "N", "S"};
+
+Protocol protocol_of(const std::string& name) {
+  const auto found = std::ranges::find(kProtocols, name);
+  if (found == kProtocols.end()) throw RunError(fmt::format("weights: unknown protocol '{}'", name));
+  return static_cast<Protocol>(found - kProtocols.begin());
 }
 
 Json json_of(const LeftOut& row) {
   Json json = Json::object();
+  json["protocol"] = std::string(to_string(row.protocol));
   json["gpu"] = row.gpu;
   json["op"] = row.op;
   json["rows"] = row.rows;
@@ -92,7 +132,8 @@ Json json_of(const LeftOut& row) {
 }
 
 LeftOut left_out_of(const Json& json) {
-  return {json.at("gpu").text(),
+  return {protocol_of(json.at("protocol").text()),
+          json.at("gpu").text(),
           json.at("op").text(),
           static_cast<std::size_t>(json.at("rows").integer()),
           json.at("mean_error_ratio").number(),
@@ -118,6 +159,10 @@ InputRange range_of(const Json& json) {
 }
 
 }  // namespace
+
+std::string_view to_string(Protocol protocol) {
+  return kProtocols[static_cast<std::size_t>(protocol)];
+}
 
 double FamilyWeights::constant(std::string_view name) const {
   for (const auto& [key, value] : constants) {
@@ -156,28 +201,45 @@ std::vector<float> FamilyWeights::net_inputs(std::span<const float> raw, std::sp
   return wide;
 }
 
-void FamilyWeights::evaluate(std::span<const float> raw, std::span<const Runtime> ran, std::span<float> net,
-                             std::span<float> out_of_range) const {
-  std::fill(net.begin(), net.end(), 0.0F);
+bool FamilyWeights::has_seen(std::string_view gpu, Op op, Dtype dtype) const {
+  const auto alike = [](std::string_view word) { return word == "bf16" ? "fp16" : word == "gemm" ? "linear" : word; };
+  return std::ranges::any_of(left_out, [&](const LeftOut& row) {
+    const std::vector<std::string> words = split(row.op, ' ');
+    const auto names = [&](std::string_view name) {
+      return std::ranges::find(words, alike(name), alike) != words.end();
+    };
+    return row.protocol == Protocol::S && row.gpu == gpu && names(to_string(op)) && names(to_string(dtype));
+  });
+}
+
+std::vector<NetAnswer> FamilyWeights::evaluate(std::span<const float> raw, std::span<const Runtime> ran,
+                                               bool seen_gpu) const {
+  std::vector<NetAnswer> answers(ran.size());
   const std::size_t width = inputs.size();
-  for (std::size_t i = 0; i < out_of_range.size(); ++i) {
-    float worst = 0;
+  for (std::size_t i = 0; i < answers.size(); ++i) {
     for (std::size_t j = 0; j < width; ++j) {
-      const double x = raw[i * width + j];
-      const double excess = std::max({inputs[j].low - x, x - inputs[j].high, 0.0});
-      worst =
-          std::max(worst, static_cast<float>(excess / std::max(inputs[j].high - inputs[j].low, inputs[j].deviation)));
+      const double x = raw[i * width + j], range = std::max(inputs[j].high - inputs[j].low, inputs[j].deviation);
+      const double excess = std::max({inputs[j].low - x, x - inputs[j].high, 0.0}) / range;
+      answers[i].out_of_range = std::max(answers[i].out_of_range, static_cast<float>(excess));
     }
-    out_of_range[i] = worst;
   }
-  if (nets.empty()) return;
+  if (nets.empty()) return answers;
   const std::vector<float> x = net_inputs(raw, ran);
-  std::vector<float> one(net.size());
-  for (const Mlp& member : nets) {
+  std::vector<float> one(ran.size()), squares(ran.size(), 0.0F);
+  const std::vector<Mlp>& ensemble = seen_gpu && !seen_nets.empty() ? seen_nets : nets;
+  for (const Mlp& member : ensemble) {
     member.evaluate(x, one);
-    for (std::size_t i = 0; i < net.size(); ++i) net[i] += one[i];
+    for (std::size_t i = 0; i < one.size(); ++i) {
+      answers[i].value += one[i];
+      squares[i] += one[i] * one[i];
+    }
   }
-  for (float& value : net) value /= static_cast<float>(nets.size());
+  const auto members = static_cast<float>(ensemble.size());
+  for (std::size_t i = 0; i < answers.size(); ++i) {
+    answers[i].value /= members;
+    answers[i].spread = std::sqrt(std::max(squares[i] / members - answers[i].value * answers[i].value, 0.0F));
+  }
+  return answers;
 }
 
 void round_weights(std::vector<Mlp>& nets) {
@@ -234,8 +296,8 @@ Json to_json(const FamilyWeights& weights) {
   Json left_out = Json::array();
   for (const LeftOut& row : weights.left_out) left_out.push(json_of(row));
   json["left_out"] = std::move(left_out);
-  json["residuals_small"] = json_of(weights.small);
-  json["residuals_large"] = json_of(weights.large);
+  json["bar_unseen"] = json_of(weights.unseen);
+  json["bar_seen"] = json_of(weights.seen);
   Json constants = Json::object();
   for (const auto& [name, value] : weights.constants) constants[name] = value;
   json["constants"] = std::move(constants);
@@ -245,9 +307,8 @@ Json to_json(const FamilyWeights& weights) {
   Json runtimes = Json::array();
   for (const Runtime runtime : weights.runtimes) runtimes.push(std::string(to_string(runtime)));
   json["runtimes"] = std::move(runtimes);
-  Json nets = Json::array();
-  for (const Mlp& net : weights.nets) nets.push(json_of(net));
-  json["nets"] = std::move(nets);
+  json["nets"] = json_of(weights.nets);
+  json["seen_nets"] = json_of(weights.seen_nets);
   return json;
 }
 
@@ -257,21 +318,15 @@ FamilyWeights weights_from_json(const Json& json) {
   weights.command = json.at("command").text();
   weights.data = json.at("data").text();
   for (const Json& row : json.at("left_out").items()) weights.left_out.push_back(left_out_of(row));
-  weights.small = residuals_of(json.at("residuals_small"));
-  weights.large = residuals_of(json.at("residuals_large"));
+  weights.unseen = bar_of(json.at("bar_unseen"));
+  weights.seen = bar_of(json.at("bar_seen"));
   for (const auto& [name, value] : json.at("constants").fields()) weights.constants.emplace_back(name, value.number());
   for (const Json& range : json.at("inputs").items()) weights.inputs.push_back(range_of(range));
   for (const Json& name : json.at("runtimes").items()) {
     weights.runtimes.push_back(parse_runtime(name.text()));
   }
-  const std::size_t listed = weights.inputs.size() + weights.runtime_inputs();
-  for (const Json& net : json.at("nets").items()) {
-    weights.nets.push_back(net_of(net));
-    if (weights.nets.back().inputs() != static_cast<int>(listed)) {
-      throw RunError(fmt::format("weights of {}: a net takes {} inputs, {} are listed", weights.family,
-                                 weights.nets.back().inputs(), listed));
-    }
-  }
+  weights.nets = nets_of(json.at("nets"), weights);
+  weights.seen_nets = nets_of(json.at("seen_nets"), weights);
   return weights;
 }
 

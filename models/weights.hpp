@@ -9,10 +9,12 @@
 #include <utility>
 #include <vector>
 
+#include "models/bar.hpp"
 #include "models/mlp.hpp"
 #include "models/runtime.hpp"
 #include "sim/base/dtype.hpp"
 #include "sim/config/json.hpp"
+#include "sim/graph/kernel.hpp"
 
 namespace tessera {
 
@@ -24,27 +26,40 @@ struct InputRange {
   friend bool operator==(const InputRange&, const InputRange&) = default;
 };
 
-/// Quantiles of log(measured / predicted) on GPUs that were left out of the fit.
-struct Residuals {
-  double p10 = 0, p50 = 0, p90 = 0;
-  friend bool operator==(const Residuals&, const Residuals&) = default;
+/// Which rows a fit had not seen when it was asked about them.
+enum class Protocol : std::uint8_t {
+  L,  // the GPU's, and those of its architecture
+  N,  // the GPU's; others of its architecture were in the fit
+  S,  // the shape's, on any GPU
 };
 
-/// One row of the leave-one-GPU-out table: error on `gpu` of a fit without it.
+std::string_view to_string(Protocol protocol);
+
+/// One row of the error table: error on `gpu` of a fit without it.
 struct LeftOut {
+  Protocol protocol = Protocol::L;
   std::string gpu, op;
   std::size_t rows = 0;
   double mean_error = 0, median_error = 0, bias = 0;  // of |prediction / measurement - 1|; bias signed
   friend bool operator==(const LeftOut&, const LeftOut&) = default;
 };
 
+/// What the nets say about one kernel.
+struct NetAnswer {
+  float value = 0;   // mean of the members; 0 without nets
+  float spread = 0;  // their deviation
+  float out_of_range =
+      0;  // distance of the worst input outside the fitted range, in widths of it (at least a deviation)
+};
+
 struct FamilyWeights {
   std::string family;
   std::vector<InputRange> inputs;
   std::vector<Mlp> nets;                                  // an ensemble; empty: the closed form alone
+  std::vector<Mlp> seen_nets;                             // fitted closer, for GPUs that the fit has seen; empty: nets
   std::vector<Runtime> runtimes;                          // of the rows it was fitted on
   std::vector<std::pair<std::string, double>> constants;  // fitted numbers of the closed form, in the family's order
-  Residuals small, large;                                 // below and above kSmallRatio floors
+  Bar unseen, seen;                                       // on GPUs that the fit has not seen, and on those it has
   std::vector<LeftOut> left_out;
   std::string command, data;  // what made the file, from which data
 
@@ -57,17 +72,15 @@ struct FamilyWeights {
   /// Nets take one more input per runtime, 1 for the one that runs, where they were fitted on several. All are 0 for
   /// one that is unspecified or unknown: the typical kernel.
   [[nodiscard]] std::size_t runtime_inputs() const { return runtimes.size() > 1 ? runtimes.size() : 0; }
+  /// Whether such rows of this GPU were fitted; fp16 and bf16 stand for each other, and linear and gemm.
+  [[nodiscard]] bool has_seen(std::string_view gpu, Op op, Dtype dtype) const;
   /// `raw`: inputs of sample after sample, to what the nets take: standardised, held at the range's edges, then the
   /// runtime's.
   [[nodiscard]] std::vector<float> net_inputs(std::span<const float> raw, std::span<const Runtime> ran) const;
-  /// Mean net output per sample (0 without nets), and how far outside the fitted range the worst input is, in widths of
-  /// that range (at least a deviation).
-  void evaluate(std::span<const float> raw, std::span<const Runtime> ran, std::span<float> net,
-                std::span<float> out_of_range) const;
+  /// One answer per entry of `ran`; `seen_gpu`: all on GPUs that the fit has seen.
+  [[nodiscard]] std::vector<NetAnswer> evaluate(std::span<const float> raw, std::span<const Runtime> ran,
+                                                bool seen_gpu = false) const;
 };
-
-/// A kernel counts as small while its time is below this many floors.
-inline constexpr double kSmallRatio = 4.0;
 
 /// Rounded to five digits: what the file holds is what was fitted.
 void round_weights(std::vector<Mlp>& nets);

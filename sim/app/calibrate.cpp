@@ -121,24 +121,28 @@ class Calibrate final : public Command {
   void report() const {
     Json json = Json::array();
     if (!json_)
-      fmt::print("{:<12} {:<20} {:<20} {:>7} {:>8} {:>9} {:>8}\n", "family", "GPU left out", "operator", "rows",
+      fmt::print("{:<12} {} {:<20} {:<20} {:>7} {:>8} {:>9} {:>8}\n", "family", "*", "GPU", "operator", "rows",
                  "mean %", "median %", "bias %");
     for (const FamilyWeights& weights : fitted()) {
       for (const LeftOut& row : weights.left_out) {
         if (json_) {
           json.push(as_json(weights.family, row));
         } else {
-          fmt::print("{:<12} {:<20} {:<20} {:>7} {:>8.2f} {:>9.2f} {:>+8.2f}\n", weights.family, row.gpu, row.op,
-                     row.rows, 100 * row.mean_error, 100 * row.median_error, 100 * row.bias);
+          fmt::print("{:<12} {} {:<20} {:<20} {:>7} {:>8.2f} {:>9.2f} {:>+8.2f}\n", weights.family,
+                     to_string(row.protocol), row.gpu, row.op, row.rows, 100 * row.mean_error, 100 * row.median_error,
+                     100 * row.bias);
         }
       }
     }
     if (json_) fmt::print("{}\n", Json(Json::Object{{"left_out", std::move(json)}}).dump());
-    if (!json_) fmt::print("Weights in {}\n", options_.out.string());
+    if (!json_)
+      fmt::print("* not seen by the fit: L the GPU and its architecture, N the GPU, S the shapes\nWeights in {}\n",
+                 options_.out.string());
   }
 
   static Json as_json(const std::string& family, const LeftOut& row) {
     return Json(Json::Object{{"family", family},
+                             {"protocol", std::string(to_string(row.protocol))},
                              {"gpu", row.gpu},
                              {"op", row.op},
                              {"n", row.rows},

@@ -82,6 +82,16 @@ TEST(KernelRow, GraphTimingIsTheDefaultAndRotatesWeights) {
   EXPECT_EQ(std::get<GemmShape>(read.row.kernel.shape).batch, 2);
 }
 
+TEST(KernelRow, RuntimeIsWhoseKernelsRun) {
+  const auto runtime = [](const std::string& name) {
+    return read_kernel("gpu,dtype,op,rows,h,runtime\nT4,fp32,add,24,8," + name + "\n").row.context.runtime;
+  };
+  EXPECT_EQ(runtime("vllm"), Runtime::vllm);
+  EXPECT_EQ(runtime("cublaslt"), Runtime::cublaslt);
+  EXPECT_EQ(runtime(""), Runtime::unspecified);
+  EXPECT_EQ(runtime("lmdeploy"), Runtime::other);  // predicted as the typical one, and provenance says so
+}
+
 TEST(KernelRow, ReadsEveryShape) {
   EXPECT_EQ(read_kernel("gpu,dtype,op,rows,h\nT4,fp32,softmax,24,8\n").row.kernel.shape,
             Shape(VectorShape{.rows = 24, .h = 8}));

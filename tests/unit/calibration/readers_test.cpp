@@ -66,12 +66,19 @@ TEST_F(Readers, AiconfiguratorGemms) {
   }
   const Dataset data = read_aic_gemm(root_);
   EXPECT_EQ(data.gpus, (std::vector<std::string>{"A100-SXM-80GB", "B200-SXM-180GB", "H100-SXM-80GB", "L40S"}));
-  ASSERT_EQ(data.samples.size(), 2 * aic_systems().size());  // no quantising flows
+  ASSERT_EQ(data.samples.size(), 3 * aic_systems().size());  // fp8 of the plain kernel alone
   EXPECT_EQ(data.samples[0].kernel, (Kernel{Op::gemm, Dtype::bf16, GemmShape{.m = 1, .n = 32, .k = 64}}));
   EXPECT_EQ(data.samples[0].context.timing, Timing::graph);
   EXPECT_EQ(data.samples[0].context.residency, Residency::rotated);
   EXPECT_DOUBLE_EQ(data.samples[0].time.value(), 4e-6);
   EXPECT_EQ(data.samples[1].kernel.dtype, Dtype::fp8);
+  EXPECT_EQ(data.samples[2].kernel.dtype, Dtype::nvfp4);
+}
+
+TEST(Aiconfigurator, TheFileNamesTheRuntime) {
+  EXPECT_EQ(aic_runtime("a/gemm__vllm-0.24.0.csv.gz"), Runtime::vllm);
+  EXPECT_EQ(aic_runtime("gemm__trtllm-1.3.0rc20.csv.gz"), Runtime::trtllm);
+  EXPECT_EQ(aic_runtime("gemm__elsewhere-2.csv"), Runtime::other);
 }
 
 TEST_F(Readers, MissingDataIsNamed) {

@@ -81,6 +81,27 @@ TEST(Gemm, ADtypeThatNobodyMeasuredIsExtrapolated) {
   EXPECT_EQ(provenance(Dtype::tf32), Provenance::extrapolated);
 }
 
+TEST(Gemm, ARuntimeThatNobodyMeasuredIsTheTypicalOneAndSaysSo) {
+  const Kernel kernel = gemm(Dtype::bf16, 4096, 4096, 4096);
+  const auto cost = [&](Runtime runtime) {
+    return price(kernel, "H100-SXM-80GB", {Timing::graph, Residency::cold, runtime});
+  };
+  const KernelCost typical = cost(Runtime::unspecified), other = cost(Runtime::cublaslt);
+  EXPECT_EQ(typical.provenance, Provenance::fitted);
+  EXPECT_EQ(cost(Runtime::vllm).provenance, Provenance::fitted);
+  EXPECT_NE(cost(Runtime::vllm).time.p50.value(), typical.time.p50.value());
+  EXPECT_EQ(other.provenance, Provenance::typical);
+  EXPECT_EQ(other.time.p50.value(), typical.time.p50.value());
+}
+
+TEST(Gemm, AnUnseenGpuHasTheWiderBar) {
+  const auto width = [](const char* gpu) {
+    const Estimate<Seconds> time = price(gemm(Dtype::bf16, 4096, 4096, 4096), gpu).time;
+    return time.p90 / time.p10;
+  };
+  EXPECT_LT(width("H100-SXM-80GB"), width("H200-SXM-141GB"));
+}
+
 TEST(Gemm, AnAnswerDoesNotDependOnTheOthersAsked) {
   const std::vector<Kernel> kernels = random_gemms(Dtype::bf16, 40, 2);
   const auto together = make_latency_model("tile")->predict(kernels, find_gpu("H200-SXM-141GB"), kInModel);
@@ -112,8 +133,9 @@ INSTANTIATE_TEST_SUITE_P(Gpus, Doubling,
                                          "RTX-4090", "H100-SXM-80GB", "H20", "B200-SXM-180GB", "MI300X"));
 
 /// All rates of a GPU twice as high: a large GEMM takes half as long (fixed latencies aside), as its inputs are ratios.
+/// Of a GPU that no fit has seen: those it has seen have nets of their own.
 TEST(Gemm, TimeScalesWithTheDevice) {
-  GpuSpec gpu = find_gpu("A100-SXM-80GB"), twice = gpu;
+  GpuSpec gpu = find_gpu("A100-SXM4-40GB"), twice = gpu;
   twice.boost_clock = gpu.boost_clock * 2;
   twice.base_clock = gpu.base_clock * 2;
   for (FlopsPerSec& peak : twice.peak) peak *= 2;
@@ -194,6 +216,28 @@ TEST(Roofline, IsWorkOrBytesOverTheSustainedRate) {
   EXPECT_DOUBLE_EQ(costs[0].time.p50.value(), (work + device.launch_floor).value());
   EXPECT_DOUBLE_EQ(costs[1].time.p50.value(), (bytes + device.launch_floor).value());
   EXPECT_EQ(costs[0].provenance, Provenance::closed_form);
+}
+
+/// A row of activations is a block of vLLM's quantisation kernel: 32768 rows take 8 of them per SM and pass, however
+/// short they are.
+TEST(Gemm, RuntimesQuantiseFp8ActivationsAndLibrariesTakeThemAsTheyAre) {
+  const Kernel kernel = gemm(Dtype::fp8, 32768, 256, 64);
+  const auto seconds = [&](Runtime runtime) {
+    return price(kernel, "H100-SXM-80GB", {Timing::graph, Residency::cold, runtime}).time.p50.value();
+  };
+  EXPECT_GT(seconds(Runtime::vllm), 3 * seconds(Runtime::cublaslt));
+}
+
+/// Five copies of 17 MB in rotation fit into the 96 MiB of an L40S, what vLLM's benchmark touches does not.
+TEST(Gemm, RotatedWeightsStayInL2WhereTheyFit) {
+  const auto moved = [](Runtime runtime, std::int64_t n) {
+    const Kernel kernel = gemm(Dtype::bf16, 8, n, 2896);
+    return price(kernel, "L40S", {Timing::graph, Residency::rotated, runtime}).hbm_bytes / traffic(kernel).total();
+  };
+  EXPECT_LT(moved(Runtime::trtllm, 2896), 0.6);
+  EXPECT_GT(moved(Runtime::vllm, 2896), 0.6);
+  EXPECT_LT(moved(Runtime::vllm, 512), 0.01);
+  EXPECT_GT(moved(Runtime::trtllm, 40000), 0.99);
 }
 
 }  // namespace

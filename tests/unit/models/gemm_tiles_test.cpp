@@ -48,6 +48,9 @@ TEST(GemmTiles, SplitKFillsAnEmptyGpuAndPaysForItsReduction) {
   EXPECT_EQ(whole.reduction.value(), 0);
   EXPECT_GT(split.reduction.value(), 0);
   EXPECT_GT(choose_gemm(shape, context(), h100()).split_k, 1);
+  GemmContext unsplit = context();
+  unsplit.split_k = false;
+  EXPECT_EQ(choose_gemm(shape, unsplit, h100()).split_k, 1);
 }
 
 TEST(GemmTiles, TheChoiceIsTheFastestCandidate) {

@@ -9,7 +9,6 @@
 
 #include "models/calibrated_model.hpp"
 #include "models/log_error.hpp"
-#include "models/shared_error.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 
@@ -141,19 +140,6 @@ TEST(CalibratedModel, LeavesOtherGpusAndUnknownFamiliesAlone) {
     EXPECT_EQ(cost.time.p50, Seconds(1)) << gpu;
     EXPECT_EQ(cost.provenance, Provenance::fitted) << gpu;
   }
-}
-
-TEST(SharedDeviation, IsTheSpreadOfGpusMeanBiases) {
-  FamilyWeights weights;
-  EXPECT_EQ(shared_deviation(weights), 0);
-  const auto row = [](const char* gpu, double bias) {
-    LeftOut left;
-    left.gpu = gpu;
-    left.bias = bias;
-    return left;
-  };
-  weights.left_out = {row("a", std::exp(0.1) - 1), row("a", std::exp(0.3) - 1), row("b", std::exp(-0.2) - 1)};
-  EXPECT_NEAR(shared_deviation(weights), 0.2, 1e-12);
 }
 
 TEST(CalibratedModel, NeverWidens) {

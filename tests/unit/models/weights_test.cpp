@@ -25,9 +25,9 @@ FamilyWeights sample() {
   round_weights(weights.nets);
   weights.runtimes = {Runtime::sglang};
   weights.constants = {{"floor_s", 2e-6}, {"share", 0.7}};
-  weights.small = {-0.3, 0, 0.4};
-  weights.large = {-0.1, 0.01, 0.2};
-  weights.left_out = {{"T4", "bmm fp32", 100, 0.125, 0.1, -0.05}};
+  weights.unseen = {{-1.5, 0.5, 2, 0.25}, -1.25, 1.5, 0.125, 0.0625};
+  weights.seen = {{-2.5, 0, 0, 0}, -1, 1, 0.01, 0.05};
+  weights.left_out = {{Protocol::N, "T4", "bmm fp32", 100, 0.125, 0.1, -0.05}};
   weights.command = "tessera calibrate";
   weights.data = "somewhere 1.0";
   return weights;
@@ -39,8 +39,8 @@ TEST(Weights, RoundTripThroughJsonText) {
   EXPECT_EQ(after.family, before.family);
   EXPECT_EQ(after.inputs, before.inputs);
   EXPECT_EQ(after.constants, before.constants);
-  EXPECT_EQ(after.small, before.small);
-  EXPECT_EQ(after.large, before.large);
+  EXPECT_EQ(after.unseen, before.unseen);
+  EXPECT_EQ(after.seen, before.seen);
   EXPECT_EQ(after.left_out, before.left_out);
   EXPECT_EQ(after.runtimes, before.runtimes);
   EXPECT_EQ(after.command, before.command);
@@ -59,35 +59,50 @@ TEST(Weights, OutOfRangeIsTheWorstExcessInWidths) {
   const FamilyWeights weights = sample();
   // a: width 4, b: width 2. Inside; a 2 above its 4; b 3 below its -1 and a inside.
   const std::vector<float> raw{2, 0, 6, 0, 2, -4};
-  std::vector<float> net(3), outside(3);
-  weights.evaluate(raw, std::vector<Runtime>(3), net, outside);
-  EXPECT_EQ(outside, (std::vector<float>{0, 0.5F, 1.5F}));
+  const std::vector<NetAnswer> answers = weights.evaluate(raw, std::vector<Runtime>(3));
+  ASSERT_EQ(answers.size(), 3U);
+  EXPECT_EQ(answers[0].out_of_range, 0);
+  EXPECT_EQ(answers[1].out_of_range, 0.5F);
+  EXPECT_EQ(answers[2].out_of_range, 1.5F);
 }
 
 TEST(Weights, WithoutNetsTheClosedFormStands) {
   FamilyWeights weights = sample();
   weights.nets.clear();
-  std::vector<float> net(1, 9), outside(1);
-  weights.evaluate(std::vector<float>{1, 1}, std::vector<Runtime>(1), net, outside);
-  EXPECT_EQ(net[0], 0);
+  EXPECT_EQ(weights.evaluate(std::vector<float>{1, 1}, std::vector<Runtime>(1))[0].value, 0);
 }
 
-TEST(Weights, AnEnsembleIsTheMeanOfItsMembers) {
+TEST(Weights, AnEnsembleIsTheMeanOfItsMembersAndTheirSpread) {
   FamilyWeights weights = sample();
   weights.nets = {Mlp({DenseLayer{2, 1, {0, 0}, {1}}}), Mlp({DenseLayer{2, 1, {0, 0}, {4}}})};
-  std::vector<float> net(1), outside(1);
-  weights.evaluate(std::vector<float>{1, 0}, std::vector<Runtime>(1), net, outside);
-  EXPECT_FLOAT_EQ(net[0], 2.5F);
+  const NetAnswer answer = weights.evaluate(std::vector<float>{1, 0}, std::vector<Runtime>(1)).front();
+  EXPECT_FLOAT_EQ(answer.value, 2.5F);
+  EXPECT_FLOAT_EQ(answer.spread, 1.5F);
+}
+
+TEST(Weights, SeenGpusAreThoseOfTheHeldOutShapes) {
+  FamilyWeights weights = sample();
+  EXPECT_FALSE(weights.has_seen("T4", Op::linear, Dtype::fp32));  // protocol N
+  weights.left_out.push_back({Protocol::S, "T4", "gemm bf16", 10, 0.05, 0.05, 0});
+  EXPECT_TRUE(weights.has_seen("T4", Op::linear, Dtype::bf16));
+  EXPECT_TRUE(weights.has_seen("T4", Op::linear, Dtype::fp16));
+  EXPECT_FALSE(weights.has_seen("T4", Op::linear, Dtype::fp32));
+  EXPECT_FALSE(weights.has_seen("T4", Op::bmm, Dtype::bf16));
+  EXPECT_FALSE(weights.has_seen("P4", Op::linear, Dtype::bf16));
 }
 
 TEST(Weights, ARuntimeIsOneMoreInputAndUnknownOnesAreTypical) {
   FamilyWeights weights = sample();
   weights.runtimes = {Runtime::trtllm, Runtime::vllm};
   weights.nets = {Mlp({DenseLayer{4, 1, {0, 0, 3, 5}, {1}}})};
-  std::vector<float> net(4), outside(4);
-  weights.evaluate(std::vector<float>{0.5F, 0, 0.5F, 0, 0.5F, 0, 0.5F, 0},
-                   std::vector{Runtime::unspecified, Runtime::trtllm, Runtime::vllm, Runtime::sglang}, net, outside);
-  EXPECT_EQ(net, (std::vector<float>{1, 4, 6, 1}));
+  const std::vector<NetAnswer> answers =
+      weights.evaluate(std::vector<float>{0.5F, 0, 0.5F, 0, 0.5F, 0, 0.5F, 0},
+                       std::vector{Runtime::unspecified, Runtime::trtllm, Runtime::vllm, Runtime::sglang});
+  ASSERT_EQ(answers.size(), 4U);
+  EXPECT_EQ(answers[0].value, 1);
+  EXPECT_EQ(answers[1].value, 4);
+  EXPECT_EQ(answers[2].value, 6);
+  EXPECT_EQ(answers[3].value, 1);
   EXPECT_TRUE(weights.knows(Runtime::vllm));
   EXPECT_FALSE(weights.knows(Runtime::sglang));
 }
