@@ -40,8 +40,8 @@ struct Cast {
   std::vector<std::size_t> engine_gpu;  // by cluster-wide index
 
   Cast(const SimulationInput& input, const Routing& routing, bool folded)
-      : engine_gpu(static_cast<std::size_t>(input.cluster.gpus()), kNotOnEngine) {
-    simulated = folded ? first_of_stages(input) : input.placement.gpu_of_rank;
+      : simulated(folded ? first_of_stages(input) : input.placement.gpu_of_rank),
+        engine_gpu(static_cast<std::size_t>(input.cluster.gpus()), kNotOnEngine) {
     for (const int gpu : simulated) {
       TESSERA_ASSERT(engine_gpu.at(static_cast<std::size_t>(gpu)) == kNotOnEngine, "one rank per GPU");
       enter(gpu, input.cluster.gpu);

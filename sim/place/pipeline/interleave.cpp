@@ -77,7 +77,7 @@ PipelinePlan interleaved(const PipelineProblem& problem, const std::vector<int>&
   return plan;
 }
 
-void try_replicas(const PipelineProblem& problem, const PlannerOptions& options, PipelinePlan plan, int devices,
+void try_replicas(const PipelineProblem& problem, const PlannerOptions& options, const PipelinePlan& plan, int devices,
                   PipelinePlan& best) {
   for (const int replicas : pipeline_replica_counts(problem, options.equal_shares)) {
     const std::int64_t rounds = rounds_of(problem, replicas, 1);
