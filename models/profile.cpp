@@ -14,8 +14,6 @@ namespace tessera {
 
 namespace {
 
-constexpr double kLargestOffset = 3;  // a factor of 20: measurements of something else
-
 /// As the file has it.
 struct ProfileFile {
   std::int64_t version = 0;

@@ -16,6 +16,9 @@ namespace tessera {
 
 inline constexpr int kProfileVersion = 1;
 
+/// Largest |log_offset| of a profile, a factor of 20: beyond, something else was measured.
+inline constexpr double kLargestOffset = 3;
+
 /// Of one family of kernels on the profile's GPU, in one dtype or in all that were not measured.
 struct FamilyOffset {
   FamilyId family = FamilyId::memory;

@@ -26,6 +26,13 @@ Profile profile_of(const GpuCalibration& options, const GpuSpec& gpu, ProfileRow
   profile.host_launch = rows.launch;
   profile.bare_launch = rows.launch && rows.bare_launch;
   if (!rows.kernels.empty()) profile.offsets = fit_offsets(rows.kernels, shared_deviations(*model, gpu));
+  for (const FamilyOffset& offset : profile.offsets)
+    if (!(std::abs(offset.log_offset) <= kLargestOffset))
+      throw InputError(Diagnostic{
+          .file = options.files.front().string(),
+          .message = fmt::format("measured times of {} are e^{:.1f} times the predicted ones: "
+                                 "measurements of something else, or another unit?",
+                                 families()[static_cast<std::size_t>(offset.family)].name, offset.log_offset)});
   return profile;
 }
 

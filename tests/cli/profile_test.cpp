@@ -175,6 +175,8 @@ TEST(Calibrate, MistakesInMeasurementsHaveTheirLine) {
   EXPECT_THAT(message("gpu,dtype,op,m,n,k,latency_ms\nA40,fp16,gem,8,8,8,1\n"), HasSubstr("unknown operator 'gem'"));
   EXPECT_THAT(message("gpu,dtype,op,layout,m,n,k,latency_ms\nA40,fp16,gemm,tt,8,8,8,1\n"),
               HasSubstr("expected nn, tn or nt, found 'tt'"));
+  EXPECT_THAT(message("gpu,dtype,op,rows,h,latency_ms\nA40,fp16,relu,8192,8192,1e30\n"),
+              HasSubstr("measurements of something else, or another unit?"));
   EXPECT_THAT(message("gpu,model,mode,latency_ms\nA40,bert-large,inf,1\n"),
               HasSubstr("holds model measurements; a profile is made from kernels"));
 }

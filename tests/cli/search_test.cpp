@@ -69,6 +69,39 @@ TEST(Search, ResumesToTheIdenticalResult) {
   EXPECT_EQ(part.out, whole.out);
 }
 
+TEST(Search, ADamagedStateIsNamedAndRefused) {
+  const Scratch scratch;
+  const std::string file =
+      scratch.file("one.yaml", scenario("search: placement\nchip: {name: TPUv3-like, hbm_stacks: 2}\n"));
+  const std::string run = "search " + file + " --out " + (scratch.path() / "out").string();
+  ASSERT_EQ(run_program(run).code, 0);
+  const std::filesystem::path state = scratch.path() / "out" / "search-state.json";
+  const std::string whole = read_file(state);
+  const auto at = whole.find("\"state\":");
+  ASSERT_NE(at, std::string::npos);
+  for (const char* const damaged :
+       {R"({})", R"({"bounds": [], "excluded": [], "solved": [], "next": 1, "complete": true})",
+        R"({"bounds": [1], "excluded": [], "solved": [[1, 2, 3]], "next": 1, "complete": true})",
+        R"({"bounds": [1], "excluded": [], "solved": [[0]], "next": 1, "complete": true})",
+        R"({"bounds": [1], "excluded": [0, 0], "solved": [], "next": 1, "complete": true})",
+        R"({"bounds": [1], "excluded": [], "solved": [], "next": -5, "complete": true})"}) {
+    write_file(state, whole.substr(0, at) + "\"state\":" + damaged + "}");
+    const Outcome found = run_program(run);
+    EXPECT_EQ(found.code, 2) << damaged << found.out;
+    EXPECT_THAT(found.err, AllOf(HasSubstr(state.string()), HasSubstr("remove it to begin anew"))) << damaged;
+  }
+}
+
+TEST(Search, ATimeBudgetIsPositive) {
+  const Scratch scratch;
+  const std::string file = scratch.file("small.yaml", scenario(kSpace));
+  for (const char* const budget : {"nan", "0", "-1"}) {
+    const Outcome found = run_program("search " + file + " --time-budget=" + budget);
+    EXPECT_EQ(found.code, 2) << budget;
+    EXPECT_THAT(found.err, HasSubstr("--time-budget: error: must be positive")) << budget;
+  }
+}
+
 TEST(Search, PlacementOfOneChip) {
   const Scratch scratch;
   const std::string file =
@@ -123,12 +156,17 @@ TEST(Search, EveryMistakeHasItsPlace) {
            Wrong{"chip: {name: TPUv4-like}\n", "only a search for placements takes one chip"},
            Wrong{"search: placement\nchip: {name: TPUv4-lik}\n", "unknown chip 'TPUv4-lik'; did you mean 'TPUv4-like'"},
            Wrong{"search: placement\nchip: {width: 0}\n", "must be at least 1, found 0"},
-           Wrong{"search: placement\nchip: {buffer: 1 KiB}\n", "buffer: at least 1 MiB"},
+           Wrong{"search: placement\nchip: {buffer: 1 KiB}\n", "buffer: must be between 1 MiB and 1 PiB"},
            Wrong{"plan: {stages: 4}\n", "only a search for chips alone takes a plan"},
            Wrong{"search: chip\nplan: {stages: 8, width: 2, replicas: 8}\n", "= 128 devices, the system has 64"},
            Wrong{"expert: {stages: 100}\n",
                  "expert: stages 100 x width 1 x replicas 1 = 100 devices, the system has 64"},
            Wrong{"mode: phaze\n", "the original's bandwidth is fixed; give hbm_stacks: [0]"},
+           Wrong{"search: placement\nchip: {width: 2147483647}\n", "must be at most 4096, found 2147483647"},
+           Wrong{"search: placement\nchip: {hbm_stacks: 1000000000}\n", "must be at most 64, found 1000000000"},
+           Wrong{"search: placement\nchip: {name: TPUv4-like, width: 8}\n",
+                 "name: gives cores, sizes and buffer already; leave out either it or them"},
+           Wrong{"search: chip\nplan: {width: 3}\n", "expected a power of two up to 1024, found 3"},
            Wrong{"mode: phase\n", "did you mean 'phaze'?"},
            Wrong{"top: 0\n", "expected 1 to 100, found 0"},
        }) {
@@ -154,7 +192,18 @@ TEST(Search, MistakesInWorkloadsAndSystem) {
            {head + "workloads: [{model: bert-large, sequence: 128, micro_batches: [3]}]\n" + system,
             "micro-batch 3 does not divide the batch of 64"},
            {head + "workloads: [{model: bert-large, sequence: 128, weight: 0}]\n" + system,
-            "weight: must be positive, found 0"},
+            "weight: must be positive and at most 1e6, found 0"},
+           {head + "workloads: [{model: bert-large, sequence: 128, weight: 1e308}]\n" + system,
+            "at most 1e6, found 1e+308"},
+           {head + "workloads: [{model: bert-large, sequence: 128, widest: 1073741824}]\n" + system,
+            "widest: expected a power of two up to 1024, found 1073741824"},
+           {head + "workloads: [{model: bert-large, sequence: 128}]\nsystem: {batch: 9223372036854775807, network: "
+                   "[{devices: 8, bandwidth: 1 GB/s}]}\n",
+            "batch: must be at most"},
+           {head +
+                "workloads: [{model: bert-large, sequence: 128}]\nsystem: {memory: 1e300 GiB, network: [{devices: 8, "
+                "bandwidth: 1 GB/s}]}\n",
+            "memory: must be positive and at most 1 PiB"},
            {head + "workloads: [{model: bert-large, sequence: 128, narrowest: 4, widest: 2}]\n" + system,
             "2 is below narrowest, 4"},
            {head + "workloads: [{model: bert-large, sequence: 128, narrowest: 32, widest: 32}]\n" + system,
@@ -229,7 +278,8 @@ TEST(Search, WrongUsage) {
   EXPECT_EQ(run_program("search").code, 2);
   EXPECT_THAT(run_program("search x.yaml --time-budget 0").err,
               HasSubstr("--time-budget: error: must be positive, found 0"));
-  EXPECT_THAT(run_program("search x.yaml --threads -1").err, HasSubstr("--threads: error: must be positive, found -1"));
+  EXPECT_THAT(run_program("search x.yaml --threads -1").err,
+              HasSubstr("--threads: error: must not be negative (0: all cores), found -1"));
   EXPECT_THAT(run_program("search --reference").out, HasSubstr("| `space.hbm_stacks` |"));
 }
 

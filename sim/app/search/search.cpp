@@ -79,8 +79,9 @@ class Search final : public Command {
   void check_options() const {
     if (scenario_.empty()) throw InputError(Diagnostic{"", 0, 0, "search: give a scenario file or --reference"});
     if (threads_ < 0)
-      throw InputError(Diagnostic{"--threads", 0, 0, fmt::format("must be positive, found {}", threads_)});
-    if (budget_ && *budget_ <= 0)
+      throw InputError(
+          Diagnostic{"--threads", 0, 0, fmt::format("must not be negative (0: all cores), found {}", threads_)});
+    if (budget_ && !(*budget_ > 0))  // nan, too
       throw InputError(Diagnostic{"--time-budget", 0, 0, fmt::format("must be positive, found {}", *budget_)});
   }
 
@@ -135,14 +136,24 @@ class Search final : public Command {
 
   [[nodiscard]] std::filesystem::path state_path() const { return folder_ / "search-state.json"; }
 
-  /// What the state belongs to: everything that decides the answer.
-  [[nodiscard]] static std::string identity(const SearchFile& file) { return as_json(file.document.root).dump(-1); }
+  /// What the state belongs to: everything that decides the answer, models of the user's own included.
+  [[nodiscard]] static std::string identity(const SearchFile& file) {
+    std::string text = as_json(file.document.root).dump(-1);
+    for (const SearchWorkload& workload : file.scenario.workloads)
+      if (std::filesystem::is_regular_file(workload.model)) text += read_file(workload.model);
+    return text;
+  }
 
   [[nodiscard]] SearchState stored_state(const SearchFile& file, std::size_t candidates) const {
     if (!std::filesystem::exists(state_path())) return {};
     const Json json = read_json(state_path());
-    if (json.at("search").text() != identity(file)) return {};  // another scenario: begin anew
-    return search_state(json.at("state"), candidates);
+    try {
+      if (json.at("search").text() != identity(file)) return {};  // another scenario: begin anew
+      return search_state(json.at("state"), candidates);
+    } catch (const RunError& error) {
+      throw InputError(Diagnostic{state_path().string(), 0, 0,
+                                  fmt::format("a damaged state ({}); remove it to begin anew", error.what())});
+    }
   }
 
   void write_state(const SearchFile& file, const SearchState& state) const {

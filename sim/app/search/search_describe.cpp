@@ -28,9 +28,25 @@ static constexpr std::array<std::string_view, 2> enum_names(PipelineOptimizer) {
 namespace {
 
 constexpr int kMostDevices = 1 << 20;
+constexpr int kWidest = 1024;                            // tensor parallelism
+constexpr double kMostSamples = 1 << 30;                 // of a batch
+constexpr int kMostCores = 1 << 16, kWidestCore = 4096;  // far beyond any die
+constexpr int kMostStacks = 64;
+constexpr Bytes kMostMemory{1125899906842624.0};  // 1 PiB
 
 void at_least(Reader& r, std::string_view key, double value, double least) {
   if (r.has(key) && value < least) r.error(key, fmt::format("must be at least {}, found {}", least, value));
+}
+
+void within(Reader& r, std::string_view key, double value, double least, double most) {
+  at_least(r, key, value, least);
+  if (r.has(key) && value > most) r.error(key, fmt::format("must be at most {}, found {}", most, value));
+}
+
+/// Tensor widths are powers of two.
+void check_width(Reader& r, std::string_view key, int value) {
+  if (r.has(key) && (value < 1 || value > kWidest || !std::has_single_bit(static_cast<unsigned>(value))))
+    r.error(key, fmt::format("expected a power of two up to {}, found {}", kWidest, value));
 }
 
 void check_range(Reader& r, std::string_view key, const std::vector<int>& range) {
@@ -91,9 +107,11 @@ void describe(Reader& r, SearchWorkload& s) {
   r.optional("narrowest", s.narrowest, "smallest tensor parallelism");
   r.optional("tracing", s.tracing, "how the original traced it, which decides what its errors do");
   r.optional("weight", s.weight, "beside other workloads");
-  at_least(r, "sequence", static_cast<double>(s.sequence), 1);
-  at_least(r, "narrowest", s.narrowest, 1);
-  if (r.has("weight") && s.weight <= 0) r.error("weight", fmt::format("must be positive, found {}", s.weight));
+  within(r, "sequence", static_cast<double>(s.sequence), 1, 1 << 24);
+  check_width(r, "widest", s.widest);
+  check_width(r, "narrowest", s.narrowest);
+  if (r.has("weight") && (s.weight <= 0 || s.weight > 1e6))
+    r.error("weight", fmt::format("must be positive and at most 1e6, found {}", s.weight));
   if (s.widest < s.narrowest) r.error("widest", fmt::format("{} is below narrowest, {}", s.widest, s.narrowest));
   if (s.micro_batches.empty()) r.error("micro_batches", "at least one size is needed");
   for (const std::int64_t size : s.micro_batches)
@@ -126,10 +144,11 @@ void describe(Reader& r, SystemSection& s) {
   r.optional("zero", s.zero, "ZeRO stage, 0 to 3");
   r.required("network", s.network, "innermost level first");
   at_least(r, "devices", s.devices, 1);
-  at_least(r, "batch", static_cast<double>(s.batch), 1);
+  within(r, "batch", static_cast<double>(s.batch), 1, kMostSamples);
   if (s.devices > kMostDevices)
     r.error("devices", fmt::format("must be at most {}, found {}", kMostDevices, s.devices));
-  if (r.has("memory") && s.memory <= Bytes()) r.error("memory", "must be positive");
+  if (r.has("memory") && (s.memory <= Bytes() || s.memory > kMostMemory))
+    r.error("memory", "must be positive and at most 1 PiB");
   if (s.zero < 0 || s.zero > 3) r.error("zero", fmt::format("expected 0, 1, 2 or 3, found {}", s.zero));
   if (r.has("network") && r.ok() && s.network.empty()) r.error("network", "at least one level is needed");
   for (std::size_t i = 1; i < s.network.size(); ++i)
@@ -154,7 +173,7 @@ void describe(Reader& r, SpaceSection& s) {
     check_range(r, key, range);
   if (s.hbm_stacks.empty()) r.error("hbm_stacks", "at least one number is needed");
   for (const int n : s.hbm_stacks)
-    if (n < 0 || n > 64) r.error("hbm_stacks", fmt::format("expected 0 to 64, found {}", n));
+    if (n < 0 || n > kMostStacks) r.error("hbm_stacks", fmt::format("expected 0 to {}, found {}", kMostStacks, n));
   if (s.area && s.smallest_area && *s.smallest_area > *s.area)
     r.error("smallest_area", fmt::format("{} mm2 is above area, {} mm2", s.smallest_area->value(), s.area->value()));
 }
@@ -171,22 +190,24 @@ void describe(Reader& r, ChipSection& s) {
   if (s.name && std::ranges::find(names, *s.name) == names.end())
     r.error("name", fmt::format("unknown chip '{}'{}; there are {}", *s.name, did_you_mean(*s.name, names),
                                 fmt::join(names, ", ")));
-  for (const auto& [key, value] : {std::pair<std::string_view, int>{"tensor_cores", s.tensor_cores},
-                                   {"vector_cores", s.vector_cores},
-                                   {"width", s.width},
-                                   {"depth", s.depth}})
-    at_least(r, key, value, 1);
-  if (r.has("buffer") && s.buffer < Bytes(1048576)) r.error("buffer", "at least 1 MiB");
-  at_least(r, "hbm_stacks", s.hbm_stacks, 0);
+  if (s.name && (r.has("tensor_cores") || r.has("vector_cores") || r.has("width") || r.has("depth") || r.has("buffer")))
+    r.error("name", "gives cores, sizes and buffer already; leave out either it or them");
+  within(r, "tensor_cores", s.tensor_cores, 1, kMostCores);
+  within(r, "vector_cores", s.vector_cores, 1, kMostCores);
+  within(r, "width", s.width, 1, kWidestCore);
+  within(r, "depth", s.depth, 1, kWidestCore);
+  if (r.has("buffer") && (s.buffer < Bytes(1048576) || s.buffer > kMostMemory))
+    r.error("buffer", "must be between 1 MiB and 1 PiB");
+  within(r, "hbm_stacks", s.hbm_stacks, 0, kMostStacks);
 }
 
 void describe(Reader& r, PlanSection& s) {
   r.optional("stages", s.stages, "of the pipeline");
   r.optional("width", s.width, "tensor parallelism");
   r.optional("replicas", s.replicas, "data parallelism");
-  for (const auto& [key, value] :
-       {std::pair<std::string_view, int>{"stages", s.stages}, {"width", s.width}, {"replicas", s.replicas}})
+  for (const auto& [key, value] : {std::pair<std::string_view, int>{"stages", s.stages}, {"replicas", s.replicas}})
     at_least(r, key, value, 1);
+  check_width(r, "width", s.width);
 }
 
 void describe(Reader& r, SearchScenario& s) {

@@ -102,12 +102,16 @@ std::string certificate_text(const SearchScenario& scenario, const Certificate& 
       fmt::format("{} chips: {} solved, {} excluded by the placement of their bounds, {} by bounds alone",
                   proof.candidates, proof.solved, proof.excluded, proof.candidates - proof.solved - proof.excluded);
   const double gap = proof.next_bound / proof.score - 1;
-  if (gap <= 0) return text + ". The best is proven to be the best of all.\n";
-  return text +
+  const std::string plans = fmt::format(
+      ". The proof is about plans of one width and recomputation (the table's are refined), where the best gives "
+      "{:.4g} {}: ",
+      proof.score, unit_of(scenario));
+  if (gap <= 0) return text + plans + "proven to be the best of all.\n";
+  return text + plans +
          fmt::format(
-             ". No chip gives more than {:.4g} {}, {:.1f} % above the best; {} may be better than it, because their "
-             "operator schedules are not proven.\n",
-             proof.next_bound, unit_of(scenario), 100 * gap, proof.open);
+             "no chip gives more than {:.4g}, {:.1f} % above; {} may be better, because their operator schedules are "
+             "not proven.\n",
+             proof.next_bound, 100 * gap, proof.open);
 }
 
 }  // namespace

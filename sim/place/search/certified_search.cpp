@@ -127,21 +127,40 @@ Json to_json(const SearchState& state) {
   return json;
 }
 
+namespace {
+
+/// Every candidate at most once, and bounds of all before the search proper.
+void check_state(const SearchState& state, std::size_t candidates) {
+  std::vector<bool> taken(candidates);
+  const auto take = [&](std::size_t candidate) {
+    if (candidate >= candidates || taken[candidate]) throw RunError("a chip that is none, or twice");
+    taken[candidate] = true;
+  };
+  for (const std::size_t candidate : state.excluded) take(candidate);
+  for (const auto& solved : state.solved) take(solved.candidate);
+  const bool begun = state.complete || state.next > 0 || !state.solved.empty() || !state.excluded.empty();
+  if (state.bounds.size() > candidates || state.next > candidates || (begun && state.bounds.size() < candidates))
+    throw RunError("bounds of another number of chips");
+}
+
+}  // namespace
+
 SearchState search_state(const Json& json, std::size_t candidates) {
   const auto number = [](const Json& v) { return v.is_null() ? kNone : v.number(); };
-  const auto index = [&](const Json& v) {
-    const std::int64_t i = v.integer();
-    if (i < 0 || static_cast<std::size_t>(i) > candidates) throw RunError("the state is of another search");
-    return static_cast<std::size_t>(i);
+  const auto index = [](const Json& v) {
+    if (v.integer() < 0) throw RunError("a negative index");
+    return static_cast<std::size_t>(v.integer());
   };
   SearchState state;
   for (const Json& bound : json.at("bounds").items()) state.bounds.push_back(number(bound));
   for (const Json& candidate : json.at("excluded").items()) state.excluded.push_back(index(candidate));
-  for (const Json& solved : json.at("solved").items())
-    state.solved.push_back({index(solved.items().at(0)), number(solved.items().at(1)), number(solved.items().at(2))});
+  for (const Json& solved : json.at("solved").items()) {
+    if (solved.items().size() != 3) throw RunError("a solved chip without score or bound");
+    state.solved.push_back({index(solved.items()[0]), number(solved.items()[1]), number(solved.items()[2])});
+  }
   state.next = index(json.at("next"));
   state.complete = json.at("complete").boolean();
-  if (state.bounds.size() > candidates) throw RunError("the state is of another search");
+  check_state(state, candidates);
   return state;
 }
 
