@@ -178,8 +178,11 @@ class Evaluator {
 
 std::variant<PlanFigures, NoPlan> evaluate(const PipelineProblem& problem, const PipelinePlan& plan,
                                            const PlacementRules& rules) {
-  for (std::string error : {problem_error(problem), order_error(problem, plan), seats_error(problem, plan)})
-    if (!error.empty()) return NoPlan{std::move(error)};
+  // Each check relies on those before it.
+  std::string error = problem_error(problem);
+  if (error.empty()) error = order_error(problem, plan);
+  if (error.empty()) error = seats_error(problem, plan);
+  if (!error.empty()) return NoPlan{std::move(error)};
   return Evaluator(problem, plan, rules).run();
 }
 
