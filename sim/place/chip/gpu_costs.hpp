@@ -30,7 +30,7 @@ Estimate<Area> die_area(const GpuTemplate& gpu);
 Area predicted_area(const KnownDie& die);
 
 /// What the board would draw with 16-bit matrix units at their reachable rate, were there no cap (the formula of the
-/// latency model); against the power caps of known boards a vendor's choice shows: 0.6 to 1.7 of it.
+/// latency model). Vendors cap boards below or above it.
 Watts uncapped_power(const GpuTemplate& gpu);
 
 /// Rent per GPU-hour on demand: a GPU of which none is on offer yet. The bar is that of GPUs left out of the fit.
