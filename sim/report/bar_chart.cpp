@@ -8,25 +8,13 @@
 #include <iterator>
 #include <string_view>
 
+#include "sim/report/svg.hpp"
+
 namespace tessera {
 namespace {
 
 constexpr double kWidth = 920, kHeight = 380, kLeft = 56, kRight = 16, kTop = 76, kBottom = 48, kGap = 0.25;
 constexpr std::array<std::string_view, 6> kColours{"#1b6ca8", "#e07a1f", "#8a8f98", "#5b8c5a", "#a05195", "#c9a227"};
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    if (c == '&') {
-      out += "&amp;";
-    } else if (c == '<') {
-      out += "&lt;";
-    } else {
-      out += c;
-    }
-  }
-  return out;
-}
 
 /// 1, 2 or 5 times a power of ten, so that about five lines fit.
 double step_of(double top) {
