@@ -7,25 +7,14 @@
 #include <memory>
 #include <vector>
 
-#include "models/kernel_cost.hpp"
 #include "sim/cluster/gpu.hpp"
 #include "sim/des/engine.hpp"
 #include "sim/des/simulate.hpp"
 #include "sim/dispatch/block_scheduler.hpp"
+#include "sim/dispatch/device_kernel.hpp"
 #include "sim/dispatch/policy.hpp"
 
 namespace tessera {
-
-/// A kernel's price, cut into blocks for one kind of GPU.
-struct DeviceKernel {
-  BlockFootprint footprint;  // of which exactly blocks_per_sm fit
-  std::int64_t blocks = 1, full_wave = 1, waves = 1;
-  int blocks_per_sm = 1;
-  Seconds tile_latency;  // of a block, and of a wave
-  Bytes hbm_per_block;   // at most what HBM gives while the block runs; the rest hits L2
-  [[nodiscard]] Seconds time() const { return tile_latency * static_cast<double>(waves); }
-};
-DeviceKernel device_kernel(const KernelCost& cost, const GpuSpec& gpu);
 
 /// Kernels of a stream run in order; those at the heads of streams share the GPU by the policy's rules. Whole waves,
 /// kernels and runs of kernels of one stream are a single timer while nothing else can touch the GPU, unless the
@@ -35,7 +24,7 @@ class GpuDevice {
   /// A kernel of `stream` ran from the dispatch of its first block to the end of its last.
   using Observer = std::function<void(std::uint32_t stream, std::uint32_t task, Seconds start, Seconds end)>;
 
-  GpuDevice(Engine& engine, std::size_t gpu, const GpuSpec& spec, const DispatchPolicy& policy, Fidelity fidelity,
+  GpuDevice(Engine& engine, std::size_t gpu, const GpuSpec& spec, DispatchPolicy& policy, Fidelity fidelity,
             Observer observer);
 
   /// CUDA's convention: a smaller priority is more urgent.
@@ -93,7 +82,8 @@ class GpuDevice {
   Engine& engine_;
   std::size_t gpu_;
   int sms_;
-  const DispatchPolicy& policy_;
+  BytesPerSec bandwidth_;
+  DispatchPolicy& policy_;
   Fidelity fidelity_;
   Observer observer_;
 

@@ -41,7 +41,8 @@ void GpuDevice::enlist(std::uint32_t index) {
   stream.enlisted = true;
   stream.undispatched = stream.queue.front().kernel->blocks;
   stream.queue.front().start = engine_.now();
-  queue_.push_back({index, stream.priority, arrivals_++, stream.undispatched, false});
+  queue_.push_back(
+      {index, stream.priority, arrivals_++, stream.undispatched, false, false, stream.queue.front().kernel});
 }
 
 void GpuDevice::enlist_released() {
@@ -52,7 +53,7 @@ void GpuDevice::enlist_released() {
 
 void GpuDevice::dispatch() {
   for (;;) {
-    const int chosen = policy_.next(queue_);
+    const int chosen = policy_.next({engine_.now(), sms_, bandwidth_, queue_, {}}).kernel;
     if (chosen < 0) return;
     QueuedKernel& entry = queue_[static_cast<std::size_t>(chosen)];
     Stream& stream = streams_[entry.stream];

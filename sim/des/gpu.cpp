@@ -1,32 +1,16 @@
 // Cohorts: blocks that start together hold SMs and draw on HBM until both are through with them.
 #include <algorithm>
 
-#include "sim/base/error.hpp"
 #include "sim/des/device.hpp"
 
 namespace tessera {
 
-DeviceKernel device_kernel(const KernelCost& cost, const GpuSpec& gpu) {
-  DeviceKernel kernel;
-  kernel.blocks = std::max<std::int64_t>(cost.blocks, 1);
-  const SmLimits limits = sm_limits(gpu);
-  kernel.blocks_per_sm = std::clamp(cost.blocks_per_sm, 1, std::min(limits.blocks, limits.threads));
-  kernel.footprint = fitted_footprint(limits, cost.footprint, kernel.blocks_per_sm);
-  kernel.full_wave = std::int64_t{gpu.sms} * kernel.blocks_per_sm;
-  kernel.waves = (kernel.blocks + kernel.full_wave - 1) / kernel.full_wave;
-  kernel.tile_latency = cost.time.p50 / static_cast<double>(kernel.waves);
-  TESSERA_ASSERT(kernel.tile_latency > Seconds(0.0), "a kernel takes time");
-  const double together = static_cast<double>(std::min(kernel.blocks, kernel.full_wave));
-  kernel.hbm_per_block =
-      min(cost.hbm_bytes / static_cast<double>(kernel.blocks), gpu.memory_bandwidth * kernel.tile_latency / together);
-  return kernel;
-}
-
-GpuDevice::GpuDevice(Engine& engine, std::size_t gpu, const GpuSpec& spec, const DispatchPolicy& policy,
-                     Fidelity fidelity, Observer observer)
+GpuDevice::GpuDevice(Engine& engine, std::size_t gpu, const GpuSpec& spec, DispatchPolicy& policy, Fidelity fidelity,
+                     Observer observer)
     : engine_(engine),
       gpu_(gpu),
       sms_(spec.sms),
+      bandwidth_(spec.memory_bandwidth),
       policy_(policy),
       fidelity_(fidelity),
       observer_(std::move(observer)),

@@ -88,7 +88,6 @@ Trace simulate(const SimulationInput& input) {
   TESSERA_ASSERT(input.costs.size() == input.plan.kernels.size(), "a cost for every kernel");
   TESSERA_ASSERT(static_cast<int>(input.placement.gpu_of_rank.size()) == input.plan.spec.world_size(),
                  "a GPU for every rank");
-  const auto policy = make_dispatch_policy(input.options.dispatch);
   const Topology topology(input.cluster);
   Routing routing(input.plan, input.placement, input.cluster, topology);
   const int alike = input.plan.spec.world_size() / input.plan.spec.pp;  // ranks of a stage
@@ -104,11 +103,13 @@ Trace simulate(const SimulationInput& input) {
       input.options.cuda_graph ? Host(Seconds(0.0)) : Host(input.cluster.node.host_launch, input.options.host_work);
   Recorder recorder(input.options.record_spans, cast.simulated, line_names(program), topology.links());
   Collectives collectives(engine, input.plan, routing, cast.engine_gpu, recorder, input.options.collective_payload);
+  std::vector<std::unique_ptr<DispatchPolicy>> policies;
   std::vector<std::unique_ptr<GpuDevice>> devices;
   std::vector<std::unique_ptr<RankRun>> ranks;
   for (std::size_t g = 0; g < cast.simulated.size(); ++g) {
+    policies.push_back(make_dispatch_policy(input.options.dispatch));
     devices.push_back(
-        std::make_unique<GpuDevice>(engine, g, input.cluster.gpu, *policy, input.options.fidelity,
+        std::make_unique<GpuDevice>(engine, g, input.cluster.gpu, *policies.back(), input.options.fidelity,
                                     [&recorder, g](std::uint32_t line, std::uint32_t task, Seconds start, Seconds end) {
                                       recorder.task(g, line, task, true, start, end);
                                     }));

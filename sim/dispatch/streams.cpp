@@ -10,12 +10,13 @@ namespace {
 /// Not modelled: time slices between processes, the limit of 32 hardware queues.
 class Streams final : public DispatchPolicy {
  public:
-  [[nodiscard]] int next(std::span<const QueuedKernel> queue) const override {
+  [[nodiscard]] Decision next(const DispatchView& view) override {
+    const std::span queue = view.queue;
     int head = -1;
     for (int i = 0; i < static_cast<int>(queue.size()); ++i) {
       if (head < 0 || before(queue[static_cast<std::size_t>(i)], queue[static_cast<std::size_t>(head)])) head = i;
     }
-    return head >= 0 && !queue[static_cast<std::size_t>(head)].blocked ? head : -1;
+    return {head >= 0 && !queue[static_cast<std::size_t>(head)].blocked ? head : -1};
   }
 
  private:

@@ -12,7 +12,7 @@ namespace tessera {
 namespace {
 
 int next(const std::vector<QueuedKernel>& queue) {
-  return make_dispatch_policy("streams")->next(queue);
+  return make_dispatch_policy("streams")->next({.queue = queue}).kernel;
 }
 
 TEST(StreamsTest, OldestOfTheMostUrgentQueueComesFirst) {

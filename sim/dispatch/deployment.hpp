@@ -1,0 +1,62 @@
+// How tenants are put on a GPU before anything runs: processes, priorities, caps, MIG slices, pieces, pointers.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "sim/base/units.hpp"
+#include "sim/cluster/gpu.hpp"
+#include "sim/dispatch/tenant.hpp"
+
+namespace tessera {
+
+/// The terms by which co-running kernels slow each other beside SM slots and block rules, each with its switch.
+/// Formulas and sources: README.md, "Interference".
+struct SharingTerms {
+  bool hbm = true;     // bandwidth is shared; off: everyone gets what it asks for
+  bool l2 = true;      // others evict one's lines and hold the L2's ports
+  bool clock = true;   // the power cap lowers the clock
+  bool launch = true;  // gap between dependent kernels, longer the more tenants are active
+};
+
+struct SharingOptions {
+  SharingTerms terms{};
+  Seconds time_slice{2e-3};  // between processes without MPS (assumed: NVIDIA's default)
+  bool record_kernels = false;
+  bool record_usage = false;
+};
+
+/// Whoever deploys knows these.
+struct TenantSet {
+  std::span<const Tenant> tenants;
+  const GpuSpec& gpu;
+  const SharingOptions& options;
+};
+
+/// An independent part of the GPU; without MIG there is one, the whole.
+struct GpuSlice {
+  std::string name;
+  int sms = 0;
+  double hbm = 1, memory = 1;  // parts of the GPU's
+};
+
+struct TenantDeployment {
+  std::uint32_t slice = 0, process = 0;
+  int priority = 0;
+  double sm_cap = 1;
+  std::vector<std::uint32_t> pieces{};    // per kernel; empty: all whole
+  std::vector<std::uint32_t> pointers{};  // kernels before which all tenants wait for each other, ascending
+};
+
+struct Deployment {
+  std::vector<GpuSlice> slices{};
+  std::vector<TenantDeployment> tenants{};  // parallel to the tenants
+  Seconds pointer_cost{};                   // of one synchronisation
+};
+
+/// One process, one stream per tenant.
+Deployment shared_streams(const TenantSet& tenants);
+
+}  // namespace tessera
