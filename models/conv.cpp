@@ -1,6 +1,6 @@
 // Convolutions as matrix multiplications: implicit GEMM (Chetlur et al., cuDNN, arXiv 1410.0759), or, for 3x3 kernels
 // of stride 1 on fp32 lanes, Winograd F(4x4, 3x3) (Lavin and Gray, arXiv 1509.09308): 36 GEMMs between two transforms.
-// Not modelled: FFT, fused Winograd, channels-last layouts.
+// Not modelled: FFT, fused Winograd, channels-last layouts, the blocks of grouped kernels.
 #include "models/conv.hpp"
 
 #include <algorithm>
@@ -8,6 +8,7 @@
 #include <optional>
 
 #include "models/gemm_tiles.hpp"
+#include "models/occupancy.hpp"
 #include "models/stream.hpp"
 
 namespace tessera {
@@ -16,20 +17,23 @@ namespace {
 
 constexpr std::int64_t kWinogradTile = 4, kWinogradPoints = 36;
 
-std::int64_t out_size(const ConvShape& s) {
-  return (s.image + 2 * s.pad - s.kernel) / s.stride + 1;
+/// Of a strided convolution's image, every pixel meets one in stride^2 places of the window.
+std::int64_t dgrad_depth(const ConvShape& s, std::int64_t c_out) {
+  const std::int64_t strides = s.stride * (s.stride_w > 0 ? s.stride_w : s.stride);
+  return std::max<std::int64_t>(1, c_out * s.window() / strides);
 }
 
-/// The convolution as one GEMM, by what is summed over.
+/// The convolution as one GEMM per group, by what is summed over.
 GemmShape as_gemm(Op op, const ConvShape& s) {
-  const std::int64_t out = out_size(s), window = s.kernel * s.kernel;
+  const std::int64_t out = s.batch * s.out_h() * s.out_w(), window = s.window();
+  const std::int64_t c_in = s.c_in / s.groups, c_out = s.c_out / s.groups;
   switch (op) {
     case Op::conv2d_dgrad:
-      return {.m = s.batch * s.image * s.image, .n = s.c_in, .k = s.c_out * window};
+      return {.batch = s.groups, .m = s.batch * s.image * s.width(), .n = c_in, .k = dgrad_depth(s, c_out)};
     case Op::conv2d_wgrad:
-      return {.m = s.c_out, .n = s.c_in * window, .k = s.batch * out * out};
+      return {.batch = s.groups, .m = c_out, .n = c_in * window, .k = out};
     default:
-      return {.m = s.batch * out * out, .n = s.c_out, .k = s.c_in * window};
+      return {.batch = s.groups, .m = out, .n = c_out, .k = c_in * window};
   }
 }
 
@@ -52,7 +56,8 @@ GemmPlan implicit_gemm(Op op, const GemmShape& shape, const GemmContext& context
 
 Way winograd(const Kernel& kernel, const ConvShape& s, const GemmContext& direct, const Device& device,
              const PredictContext& context) {
-  const std::int64_t side = (out_size(s) + kWinogradTile - 1) / kWinogradTile, tiles = s.batch * side * side;
+  const auto tiles_along = [](std::int64_t out) { return (out + kWinogradTile - 1) / kWinogradTile; };
+  const std::int64_t tiles = s.batch * tiles_along(s.out_h()) * tiles_along(s.out_w());
   const bool back = kernel.op == Op::conv2d_dgrad;
   const std::int64_t in = back ? s.c_out : s.c_in, out = back ? s.c_in : s.c_out;
   const GemmShape shape{.batch = kWinogradPoints, .m = tiles, .n = out, .k = in};
@@ -67,7 +72,8 @@ Way winograd(const Kernel& kernel, const ConvShape& s, const GemmContext& direct
 }
 
 bool suits_winograd(const Kernel& kernel, const ConvShape& s, const Device& device) {
-  return !device.on_matrix_unit(kernel.dtype) && s.kernel == 3 && s.stride == 1 && kernel.op != Op::conv2d_wgrad;
+  return !device.on_matrix_unit(kernel.dtype) && s.kernel == 3 && s.window_w() == 3 && s.stride == 1 && s.groups == 1 &&
+         kernel.op != Op::conv2d_wgrad;
 }
 
 GemmContext direct_context(const Kernel& kernel, const Device& device, const PredictContext& context) {
@@ -93,11 +99,36 @@ void fill_inputs(const ConvShape& s, const GemmShape& shape, const Way& best, do
                 log_of(static_cast<double>(s.batch))};
 }
 
+/// A channel apart: nothing to multiply matrices of. PyTorch's kernel has a thread per result and, for each
+/// multiply-add, about four instructions (two loads, one for the index); an assumption, not measured here.
+KernelAnalysis analyse_depthwise(const Kernel& kernel, const ConvShape& s, const Device& device,
+                                 const PredictContext& context) {
+  constexpr double kThreads = 256, kInstructions = 4;
+  const double results = static_cast<double>(s.batch * s.c_out) * static_cast<double>(s.out_h() * s.out_w());
+  const double lanes = static_cast<double>(device.spec.sms) * device.spec.fp32_lanes_per_sm;
+  const double fma = flops(kernel).value() / 2;
+
+  KernelAnalysis out;
+  out.corrected = false;
+  out.footprint.threads = static_cast<int>(kThreads);
+  out.blocks = kernel.op == Op::conv2d_wgrad ? s.c_out : static_cast<std::int64_t>(std::ceil(results / kThreads));
+  out.blocks_per_sm = resident_blocks(device.spec, out.footprint);
+  out.executed = flops(kernel);
+  const Stream stream = stream_of(traffic(kernel).total(), device, context);
+  out.hbm_bytes = stream.hbm;
+  out.base = overlapped({hbm_time(stream, static_cast<double>(out.blocks), device),
+                         l2_time(stream, static_cast<double>(out.blocks), device),
+                         fma * kInstructions / (lanes * device.spec.boost_clock)});
+  out.floor = context.timing == Timing::eager ? device.launch_floor + kEagerCall : device.launch_floor;
+  return out;
+}
+
 }  // namespace
 
 KernelAnalysis analyse_conv(const Kernel& kernel, const Device& device, const PredictContext& context,
                             const FamilyWeights& weights) {
   const auto& s = std::get<ConvShape>(kernel.shape);
+  if (s.groups == s.c_in && s.groups > 1) return analyse_depthwise(kernel, s, device, context);
   const GemmShape shape = as_gemm(kernel.op, s);
   const GemmContext direct = direct_context(kernel, device, context);
   const GemmPlan plain = implicit_gemm(kernel.op, shape, direct, device);

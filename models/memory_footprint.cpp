@@ -175,6 +175,7 @@ Bytes MemoryFootprint::total() const {
 
 MemoryFootprint memory_footprint(const ModelConfig& config, const BuildOptions& options, const Graph& graph,
                                  const ParallelSpec& spec) {
+  if (!config.network.empty()) return network_footprint(options, graph, kContext);
   MemoryFootprint fullest;
   for (int stage = 0; stage < spec.pp; ++stage) {
     MemoryFootprint footprint = Footprint(config, options, graph, spec, stage).components();

@@ -28,4 +28,8 @@ struct MemoryFootprint {
 MemoryFootprint memory_footprint(const ModelConfig& config, const BuildOptions& options, const Graph& graph,
                                  const ParallelSpec& spec);
 
+/// The same of a network of sim/graph/zoo on one GPU; `context`: what an idle process holds. Not modelled: cuDNN's
+/// workspaces, fragmentation.
+MemoryFootprint network_footprint(const BuildOptions& options, const Graph& graph, Bytes context);
+
 }  // namespace tessera

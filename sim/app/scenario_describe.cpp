@@ -143,6 +143,8 @@ void check_model_split(Reader& r, const RunSection& s, const ModelConfig& model)
     if (count % tp != 0)
       r.error("parallel", fmt::format("tp {} does not divide the {} {} of {}", tp, count, what, model.name));
   };
+  if (!model.network.empty() && tp > 1)
+    r.error("parallel", fmt::format("tp {}: {} is not divided over GPUs; use dp", tp, model.name));
   divides("heads", model.heads);
   if (model.kv_heads != model.heads) divides("kv_heads", model.kv_heads);
   if (model.positions > 0 && s.workload.sequence > model.positions)
@@ -181,11 +183,12 @@ void check_together(Reader& r, const RunSection& s) {
 }  // namespace
 
 void describe(Reader& r, WorkloadSection& s) {
+  std::optional<std::int64_t> fixed_sequence;  // of a known model
   r.required("model", s.model, "a built-in model (`tessera list models`) or a Hugging Face config.json");
-  if (r.has("model") && r.ok()) look_up(r, "model", [&] { find_model(s.model); });
+  if (r.has("model") && r.ok()) look_up(r, "model", [&] { fixed_sequence = find_model(s.model).fixed_sequence; });
   r.required("mode", s.mode, "inference: one forward pass over the prompts (prefill); training: one optimizer step");
   r.optional("dtype", s.dtype, "of weights, activations and gradients");
-  r.required("sequence", s.sequence, "tokens per sample");
+  r.optional("sequence", s.sequence, "tokens per sample; models of images have none");
   r.optional("batch", s.batch, "inference: prompts, over all replicas");
   r.optional("global_batch", s.global_batch, "training: samples per step, over all replicas");
   r.optional("micro_batch", s.micro_batch, "training: samples that one replica computes at once");
@@ -197,6 +200,10 @@ void describe(Reader& r, WorkloadSection& s) {
   r.optional("allocator", s.allocator,
              "cold: the first step, or one after PyTorch's empty_cache: the host allocates every tensor anew");
   if (r.has("sequence")) check_count(r, "sequence", s.sequence, kLongestSequence);
+  if (!r.has("sequence") && !r.printing() && fixed_sequence.value_or(0) == 0)
+    r.error("", "missing key 'sequence': the model's samples are tokens");
+  if (r.has("sequence") && fixed_sequence.value_or(0) > 0 && s.sequence != 1)
+    r.error("sequence", fmt::format("found {}, but samples of {} are not tokens; leave it out", s.sequence, s.model));
   check_count(r, "batch", s.batch, kMostSamples);
   check_count(r, "global_batch", s.global_batch, kMostSamplesPerStep);
   check_count(r, "micro_batch", s.micro_batch, kMostSamples);

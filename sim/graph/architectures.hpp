@@ -8,6 +8,7 @@ namespace tessera {
 void build_decoder(GraphBuilder& b);
 void build_bert(GraphBuilder& b);
 void build_switch(GraphBuilder& b);
+void build_network(GraphBuilder& b);  // a row of sim/graph/zoo
 
 /// The head of this mode.
 Head head_of(const GraphBuilder& b);

@@ -15,12 +15,13 @@ struct Architecture {
   std::string_view model_type;
   void (*build)(GraphBuilder&);
 };
-constexpr std::array<Architecture, 10> kBuilders{{{"bert", build_bert},
+constexpr std::array<Architecture, 11> kBuilders{{{"bert", build_bert},
                                                   {"gpt2", build_decoder},
                                                   {"gpt_neox", build_decoder},
                                                   {"llama", build_decoder},
                                                   {"mistral", build_decoder},
                                                   {"mixtral", build_decoder},
+                                                  {"network", build_network},
                                                   {"opt", build_decoder},
                                                   {"qwen2", build_decoder},
                                                   {"qwen3", build_decoder},
@@ -50,13 +51,16 @@ void check(const ModelConfig& config, const BuildOptions& options) {
 }
 
 Bytes hidden_states(const ModelConfig& config, const BuildOptions& options) {
-  const std::int64_t elements = config.decoder_layers > 0 ? 0 : options.batch * options.sequence * config.hidden;
+  const std::int64_t elements =
+      config.decoder_layers > 0 || !config.network.empty() ? 0 : options.batch * options.sequence * config.hidden;
   return static_cast<double>(elements) * element_size(options.dtype);
 }
 
 }  // namespace
 
-Graph build_graph(const ModelConfig& config, const BuildOptions& options) {
+Graph build_graph(const ModelConfig& config, const BuildOptions& asked) {
+  BuildOptions options = asked;
+  if (config.fixed_sequence > 0) options.sequence = config.fixed_sequence;
   void (*const build)(GraphBuilder&) = builder_of(config.architecture);
   TESSERA_ASSERT(build != nullptr, "read_model_config knows the architectures that have a builder");
   check(config, options);

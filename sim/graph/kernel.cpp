@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <array>
 #include <functional>
 #include <initializer_list>
@@ -112,8 +113,13 @@ std::optional<std::string> error_in(Op op, const ConvShape& s) {
                                       {"c_out", s.c_out},
                                       {"ksize", s.kernel},
                                       {"hw", s.image},
-                                      {"stride", s.stride}})) {
+                                      {"stride", s.stride},
+                                      {"groups", s.groups}})) {
     return error;
+  }
+  if (s.c_in % s.groups != 0 || s.c_out % s.groups != 0) {
+    return fmt::format("{}: groups {} does not divide the {} and {} channels", to_string(op), s.groups, s.c_in,
+                       s.c_out);
   }
   if (s.pad < 0) return fmt::format("{}: pad is {}, expected 0 or more", to_string(op), s.pad);
   if (s.pad > kLargestDim) {
@@ -122,6 +128,11 @@ std::optional<std::string> error_in(Op op, const ConvShape& s) {
   if (s.image + 2 * s.pad < s.kernel) {
     return fmt::format("{}: ksize {} is larger than the padded image of {}", to_string(op), s.kernel,
                        s.image + 2 * s.pad);
+  }
+  if (s.image_w < 0 || s.kernel_w < 0 || s.stride_w < 0 || s.out_w() < 1 ||
+      std::max({s.image_w, s.kernel_w, s.stride_w, s.pad_w}) > kLargestDim) {
+    return fmt::format("{}: no width of result from an image of {}, a kernel of {}", to_string(op), s.width(),
+                       s.window_w());
   }
   return std::nullopt;
 }
@@ -188,8 +199,13 @@ std::string dims_text(const VectorShape& s) {
   return fmt::format("rows={} h={}", s.rows, s.h);
 }
 std::string dims_text(const ConvShape& s) {
-  return fmt::format("b={} c_in={} c_out={} ksize={} hw={} stride={} pad={}", s.batch, s.c_in, s.c_out, s.kernel,
-                     s.image, s.stride, s.pad);
+  const auto side = [](std::int64_t height, std::int64_t width) {
+    return width == height ? fmt::format("{}", height) : fmt::format("{}x{}", height, width);
+  };
+  return fmt::format(
+      "b={} c_in={} c_out={} ksize={} hw={} stride={} pad={}{}", s.batch, s.c_in, s.c_out, side(s.kernel, s.window_w()),
+      side(s.image, s.width()), side(s.stride, s.stride_w > 0 ? s.stride_w : s.stride),
+      side(s.pad, s.pad_w >= 0 ? s.pad_w : s.pad), s.groups == 1 ? "" : fmt::format(" groups={}", s.groups));
 }
 std::string dims_text(const AttentionShape& s) {
   return fmt::format("batch={} q_len={} kv_len={} heads={} kv_heads={} head_dim={}{}", s.batch, s.q_len, s.kv_len,
@@ -231,7 +247,8 @@ void hash_shape(Hasher& h, const VectorShape& s) {
   h.add_all(s.rows, s.h);
 }
 void hash_shape(Hasher& h, const ConvShape& s) {
-  h.add_all(s.batch, s.c_in, s.c_out, s.kernel, s.image, s.stride, s.pad);
+  h.add_all(s.batch, s.c_in, s.c_out, s.kernel, s.image, s.stride, s.pad, s.groups, s.image_w, s.kernel_w, s.stride_w,
+            s.pad_w);
 }
 void hash_shape(Hasher& h, const AttentionShape& s) {
   h.add_all(s.batch, s.q_len, s.kv_len, s.heads, s.kv_heads, s.head_dim, s.causal);

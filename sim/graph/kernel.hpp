@@ -70,8 +70,22 @@ struct VectorShape {
   std::int64_t rows = 0, h = 0;
   friend bool operator==(const VectorShape&, const VectorShape&) = default;
 };
+/// Square, but where a width is given (Inception's 1 x 7, spectrograms). Each of `groups` joins c_in / groups channels
+/// to c_out / groups; as many groups as channels: depthwise.
 struct ConvShape {
   std::int64_t batch = 0, c_in = 0, c_out = 0, kernel = 0, image = 0, stride = 1, pad = 0;
+  std::int64_t groups = 1;
+  std::int64_t image_w = 0, kernel_w = 0, stride_w = 0;  // 0: as the height
+  std::int64_t pad_w = -1;                               // -1: as the height
+
+  [[nodiscard]] std::int64_t width() const { return image_w > 0 ? image_w : image; }
+  [[nodiscard]] std::int64_t window() const { return kernel * window_w(); }
+  [[nodiscard]] std::int64_t out_h() const { return (image + 2 * pad - kernel) / stride + 1; }
+  [[nodiscard]] std::int64_t out_w() const {
+    const std::int64_t edge = pad_w >= 0 ? pad_w : pad;
+    return (width() + 2 * edge - window_w()) / (stride_w > 0 ? stride_w : stride) + 1;
+  }
+  [[nodiscard]] std::int64_t window_w() const { return kernel_w > 0 ? kernel_w : kernel; }
   friend bool operator==(const ConvShape&, const ConvShape&) = default;
 };
 /// kv_len includes the new tokens in prefill and counts the cached ones in decode.

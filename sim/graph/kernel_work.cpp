@@ -61,10 +61,6 @@ double product(std::initializer_list<std::int64_t> factors) {
   return result;
 }
 
-std::int64_t conv_out(const ConvShape& s) {
-  return (s.image + 2 * s.pad - s.kernel) / s.stride + 1;
-}
-
 std::int64_t keys(Op op, const AttentionShape& s) {
   return op == Op::attention_decode ? s.kv_len + s.q_len : s.kv_len;
 }
@@ -82,8 +78,7 @@ double work(Op op, const VectorShape& s) {
   return product({s.rows, s.h}) * (op == Op::optimizer ? kAdamFlops : element_work(op).flops);
 }
 double work(Op, const ConvShape& s) {
-  const std::int64_t out = conv_out(s);
-  return 2 * product({s.batch, s.c_out, out, out, s.c_in, s.kernel, s.kernel});
+  return 2 * product({s.batch, s.c_out, s.out_h(), s.out_w(), s.c_in / s.groups, s.window()});
 }
 double work(Op op, const AttentionShape& s) {
   // Two GEMMs forward (scores, values); five backward: the scores again, dV, dP, dQ, dK.
@@ -129,10 +124,9 @@ Traffic bytes(Op op, Dtype dtype, const VectorShape& s) {
 }
 
 Traffic bytes(Op op, Dtype dtype, const ConvShape& s) {
-  const std::int64_t out = conv_out(s);
-  const double image = product({s.batch, s.c_in, s.image, s.image});
-  const double weights = product({s.c_out, s.c_in, s.kernel, s.kernel});
-  const double result = product({s.batch, s.c_out, out, out});
+  const double image = product({s.batch, s.c_in, s.image, s.width()});
+  const double weights = product({s.c_out, s.c_in / s.groups, s.window()});
+  const double result = product({s.batch, s.c_out, s.out_h(), s.out_w()});
   const Bytes in = element_size(dtype), written = result_size(dtype);
   if (op == Op::conv2d_dgrad) return {(result + weights) * in, image * written};
   if (op == Op::conv2d_wgrad) return {(result + image) * in, weights * written};

@@ -8,6 +8,7 @@
 
 #include "sim/base/text.hpp"
 #include "sim/graph/hf_fields.hpp"
+#include "sim/graph/zoo/network.hpp"
 
 namespace tessera {
 
@@ -283,12 +284,13 @@ struct Architecture {
   std::string_view model_type;
   ModelConfig (*read)(const Document&);
 };
-constexpr std::array<Architecture, 10> kArchitectures{{{"bert", read_as<BertFile>},
+constexpr std::array<Architecture, 11> kArchitectures{{{"bert", read_as<BertFile>},
                                                        {"gpt2", read_as<Gpt2File>},
                                                        {"gpt_neox", read_as<NeoxFile>},
                                                        {"llama", read_as<LlamaFile>},
                                                        {"mistral", read_as<LlamaFile>},
                                                        {"mixtral", read_as<MixtralFile>},
+                                                       {"network", read_network},
                                                        {"opt", read_as<OptFile>},
                                                        {"qwen2", read_as<Qwen2File>},
                                                        {"qwen3", read_as<Qwen3File>},

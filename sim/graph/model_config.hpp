@@ -1,4 +1,4 @@
-// A transformer by its architecture's numbers, as read from a Hugging Face config.json.
+// A model by its architecture's numbers, as read from a Hugging Face config.json; or a network of sim/graph/zoo.
 #pragma once
 
 #include <cstdint>
@@ -38,6 +38,10 @@ struct ModelConfig {
   Norm norm = Norm::layernorm;
   bool gated_ffn = false, attention_bias = false, qkv_bias = false, ffn_bias = false;
   bool tied_embeddings = false, parallel_residual = false, pooler = false, causal = true, qk_norm = false;
+  // --- of model_type "network" ---
+  std::string network{};                // a row of the table in sim/graph/zoo; empty: a transformer by the above
+  std::int64_t image = 0, classes = 0;  // pixels of a side; outputs
+  std::int64_t fixed_sequence = 0;      // tokens of a sample whatever the workload says (images); 0: the workload's
 };
 
 /// Reads a config.json (nested, null and extra keys as published files have them). An unknown architecture or a

@@ -165,7 +165,7 @@ TEST(FindModel, UnknownNameOrFile) {
 
 TEST(FindModel, EveryBuiltInBuilds) {
   const std::vector<std::string> names = builtin_models();
-  EXPECT_EQ(names.size(), 26u);
+  EXPECT_EQ(names.size(), 49u);
   for (const std::string& name : names) {
     for (const AttentionKind attention : {AttentionKind::eager, AttentionKind::flash}) {
       const Graph graph = build_graph(find_model(name), {.mode = Mode::training,
