@@ -59,7 +59,7 @@ std::vector<std::pair<std::string, std::string>> input_hashes(const ScenarioFile
   if (spec.profile) add_named(list, home() / "platforms" / "profiles", spec.profile->name);
   for (const RunSection& run : file.scenario.runs)
     if (run.name == spec.name)
-      for (const auto& path : {std::optional(run.workload.model), run.gpu, run.cluster, run.profile})
+      for (const auto& path : {std::optional(run.workload.model), run.gpu, run.cluster, run.profile, run.section_times})
         if (path) add_file(list, *path);
   add_all(list, home() / "calibration" / "weights");
   std::ranges::sort(list);

@@ -7,6 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include "models/calibrated_model.hpp"
 #include "sim/app/memory_complaint.hpp"
 #include "sim/base/error.hpp"
@@ -51,6 +53,13 @@ std::vector<Seconds> allocation_times(const Plan& plan, const NodeSpec& node) {
   return times;
 }
 
+/// The sections' times are of one tensor width.
+void stretch(const RunSpec& spec, const Graph& graph, RunResult& result) {
+  if (spec.sections->tp != spec.parallel.tp)
+    throw RunError(fmt::format("section_times are of tp {}, the run has tp {}", spec.sections->tp, spec.parallel.tp));
+  apply(*spec.sections, graph, result.plan, result.costs);
+}
+
 }  // namespace
 
 ParallelSpec chosen_parallelism(const RunSpec& spec, const LatencyModel& latency) {
@@ -69,6 +78,7 @@ RunResult run(const RunSpec& asked, const LatencyModel& latency) {
   RunResult result;
   result.plan = make_plan(graph, spec.parallel);
   result.costs = calibrated.predict(result.plan.kernels, spec.cluster.gpu, spec.context);
+  if (spec.sections) stretch(spec, graph, result);
   const Placement placement = arrival.place(result.plan);
   SimulationOptions options = spec.simulation;
   if (spec.cold_allocator) options.host_work = allocation_times(result.plan, spec.cluster.node);

@@ -9,6 +9,7 @@
 #include "models/latency_model.hpp"
 #include "models/memory_footprint.hpp"
 #include "models/profile.hpp"
+#include "models/section_times.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/des/simulate.hpp"
 #include "sim/graph/model_config.hpp"
@@ -28,9 +29,10 @@ struct RunSpec {
   std::string placement = "packed";
   SimulationOptions simulation{.collective_payload = kNcclPayload};
   PredictContext context;
-  bool cold_allocator = false;     // the step's first allocations go to the device (NodeSpec::device_malloc)
-  std::optional<Profile> profile;  // shifts the latency model; of the cluster's GPU
-  bool check_memory = true;        // refuse what does not fit
+  bool cold_allocator = false;           // the step's first allocations go to the device (NodeSpec::device_malloc)
+  std::optional<Profile> profile;        // shifts the latency model; of the cluster's GPU
+  std::optional<SectionTimes> sections;  // what the model's sections take, instead of their kernels' sums
+  bool check_memory = true;              // refuse what does not fit
 };
 
 /// What a run gives; `plan` and `costs` explain the trace's tasks.

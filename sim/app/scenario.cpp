@@ -27,6 +27,7 @@ void resolve_paths(Document& document, const std::filesystem::path& folder) {
       resolve_path(item, "gpu", ".yaml", folder);
       resolve_path(item, "cluster", ".yaml", folder);
       resolve_path(item, "profile", ".yaml", folder);
+      resolve_path(item, "section_times", ".yaml", folder);
       for (auto& [name, workload] : item.fields)
         if (name == "workload") resolve_path(workload, "model", ".json", folder);
     }
@@ -98,6 +99,7 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
     spec.profile = find_profile(*section.profile);
     spec.cluster.node.host_launch = spec.profile->launch_time(spec.cluster.node.host_launch);
   }
+  if (section.section_times) spec.sections = read_section_times(*section.section_times);
   spec.parallel.tp = section.parallel.tp;
   spec.parallel.pp = section.parallel.pp;
   spec.parallel.stage_layers = section.parallel.stage_layers;
@@ -121,6 +123,7 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
   spec.simulation.fidelity = scenario.fidelity;
   spec.simulation.fold = scenario.fold;
   spec.simulation.dispatch = section.dispatch;
+  spec.simulation.collective_payload = section.collective_payload;
   spec.simulation.cuda_graph = w.cuda_graph;
   spec.cold_allocator = w.allocator == AllocatorState::cold;
   return spec;

@@ -50,9 +50,10 @@ struct RunSection {
   RunSection() = default;  // no aggregate, as above
   std::string name;
   WorkloadSection workload;
-  std::optional<std::string> gpu, cluster, profile;
+  std::optional<std::string> gpu, cluster, profile, section_times;
   std::optional<int> nodes, gpus;
   ParallelSection parallel;
+  double collective_payload = kNcclPayload;
   std::string placement = "packed", dispatch = "streams", serving = "static";
 };
 

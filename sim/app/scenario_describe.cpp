@@ -170,6 +170,20 @@ void check_plan_size(Reader& r, const RunSection& s) {
                         s.workload.global_batch.value_or(0), spec.parallel.micro_batches, kernels, kMostTasks));
 }
 
+/// The times are of this very model, micro-batch and width.
+void check_sections(Reader& r, const RunSection& s) {
+  const SectionTimes times = read_section_times(*s.section_times);
+  const WorkloadSection& w = s.workload;
+  if (normalise(times.model) != normalise(find_model(w.model).name))
+    r.error("section_times", fmt::format("times of {}, the model is {}", times.model, find_model(w.model).name));
+  const auto same = [&](std::string_view what, std::int64_t theirs, std::int64_t ours) {
+    if (theirs != ours) r.error("section_times", fmt::format("times at {} {}, the run has {}", what, theirs, ours));
+  };
+  same("sequence", times.sequence, w.sequence);
+  same("micro_batch", times.micro_batch, w.micro_batch.value_or(times.micro_batch));
+  same("tp", times.tp, s.parallel.tp);
+}
+
 /// Checks that need several fields; only for a section whose fields are each right.
 void check_together(Reader& r, const RunSection& s) {
   const ClusterSpec cluster = platform_of(s);
@@ -235,6 +249,11 @@ void describe(Reader& r, RunSection& s) {
   r.optional("cluster", s.cluster, "a node or cluster (`tessera list platforms`), or a path to one");
   r.optional("profile", s.profile,
              "measured offsets of the GPU (`tessera calibrate --gpu`): a name in platforms/profiles, or a path");
+  r.optional("section_times", s.section_times,
+             "times of embedding, block and head that kernels are stretched to (`search` writes them): a path");
+  r.optional("collective_payload", s.collective_payload, "share of a link that collectives fill; default: NCCL's");
+  if (!(s.collective_payload > 0 && s.collective_payload <= 1))
+    r.error("collective_payload", fmt::format("must be above 0 and at most 1, found {}", s.collective_payload));
   r.optional("nodes", s.nodes, "of the cluster; default: as its file says");
   r.optional("gpus", s.gpus, "of the cluster that the run uses; default: all");
   r.optional("parallel", s.parallel, "how it is spread; tp x dp x pp is the number of GPUs");
@@ -249,6 +268,7 @@ void describe(Reader& r, RunSection& s) {
     look_up(r, s.gpu ? "gpu" : "cluster", [&] { platform_of(s); });
   if (!r.printing() && r.ok() && s.profile)
     look_up(r, "profile", [&] { load_profile_for(platform_of(s).gpu, *s.profile, kCalibratedModel); });
+  if (!r.printing() && r.ok() && s.section_times) look_up(r, "section_times", [&] { check_sections(r, s); });
   if (s.gpu && s.nodes) r.error("nodes", "only a cluster has nodes");
   look_up(r, "placement", [&] { make_placement_policy(s.placement); });
   look_up(r, "dispatch", [&] { make_dispatch_policy(s.dispatch); });

@@ -70,10 +70,10 @@ bool saves_input(const Kernel& kernel) {
   }
 }
 
-/// The kernels of the first forward pass, by task.
-std::vector<std::uint32_t> first_forward(const Plan& plan) {
+/// The kernels of a stage's first forward pass, by task.
+std::vector<std::uint32_t> first_forward(const Plan& plan, int stage) {
   std::vector<std::uint32_t> tasks;
-  for (std::uint32_t t = 0; t < plan.tasks.size(); ++t) {
+  for (auto t = static_cast<std::uint32_t>(plan.stage_begin(stage)); t < plan.stage_end(stage); ++t) {
     const Task& task = plan.tasks[t];
     if (task.phase == Phase::forward && task.micro_batch == 0 && std::holds_alternative<KernelId>(task.work))
       tasks.push_back(t);
@@ -81,15 +81,12 @@ std::vector<std::uint32_t> first_forward(const Plan& plan) {
   return tasks;
 }
 
-}  // namespace
-
-std::vector<int> segments_from_empty(const Plan& plan) {
+/// A device has an allocator of its own.
+void allocate_stage(const Plan& plan, int stage, bool training, std::vector<int>& segments) {
   const auto kernel = [&plan](std::uint32_t task) -> const Kernel& {
     return plan.kernels[static_cast<std::size_t>(std::get<KernelId>(plan.tasks[task].work))];
   };
-  const bool training = std::ranges::any_of(plan.tasks, [](const Task& task) { return task.phase == Phase::backward; });
-  const std::vector<std::uint32_t> tasks = first_forward(plan);
-  std::vector<int> segments(plan.tasks.size());
+  const std::vector<std::uint32_t> tasks = first_forward(plan, stage);
   CachingAllocator allocator;
   std::optional<double> passing;  // the result before, if nothing keeps it
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -100,6 +97,14 @@ std::vector<int> segments_from_empty(const Plan& plan) {
         training && (saves_result(kernel(tasks[i])) || (i + 1 < tasks.size() && saves_input(kernel(tasks[i + 1]))));
     passing = kept ? std::nullopt : std::optional(bytes);
   }
+}
+
+}  // namespace
+
+std::vector<int> segments_from_empty(const Plan& plan) {
+  const bool training = std::ranges::any_of(plan.tasks, [](const Task& task) { return task.phase == Phase::backward; });
+  std::vector<int> segments(plan.tasks.size());
+  for (int stage = 0; stage < plan.spec.pp; ++stage) allocate_stage(plan, stage, training, segments);
   return segments;
 }
 

@@ -22,16 +22,17 @@ Pass nth(std::int64_t n, int devices, int chunks, bool forward) {
 /// Places what has no layer by what came before it in its phase.
 class Position {
  public:
-  explicit Position(const std::vector<int>& stage_of_layer) : stage_of_layer_(stage_of_layer) {}
+  Position(const std::vector<int>& stage_of_layer, int stages) : stage_of_layer_(stage_of_layer), last_(stages - 1) {}
 
   int stage(std::int32_t layer, bool backwards) {
-    if (layer < 0) return behind_ != backwards ? stage_of_layer_.back() : 0;
+    if (layer < 0) return behind_ != backwards ? last_ : 0;
     behind_ = true;
     return stage_of_layer_[static_cast<std::size_t>(layer)];
   }
 
  private:
   const std::vector<int>& stage_of_layer_;
+  int last_;
   bool behind_ = false;
 };
 
@@ -60,13 +61,18 @@ std::vector<Pass> one_f_one_b_order(int device, int devices, int chunks, std::in
 
 std::vector<int> stage_of_layers(int layers, int stages, const std::vector<int>& given) {
   if (stages < 1) throw RunError(fmt::format("pp is {}, expected 1 or more", stages));
-  if (layers < stages) throw RunError(fmt::format("{} layers are fewer than the {} stages of pp", layers, stages));
+  if (given.empty() && layers < stages)
+    throw RunError(fmt::format("{} layers are fewer than the {} stages of pp", layers, stages));
   std::vector<int> counts = given;
   if (counts.empty()) {
     counts.assign(static_cast<std::size_t>(stages), layers / stages);
     for (int s = 0; s < layers % stages; ++s) ++counts[static_cast<std::size_t>(s)];
   }
-  if (static_cast<int>(counts.size()) != stages || std::ranges::any_of(counts, [](int count) { return count < 1; }) ||
+  const auto wrong = [&](const int& count) {
+    const bool end = stages > 1 && (&count == &counts.front() || &count == &counts.back());
+    return count < (end ? 0 : 1);
+  };
+  if (static_cast<int>(counts.size()) != stages || std::ranges::any_of(counts, wrong) ||
       std::reduce(counts.begin(), counts.end()) != layers) {
     throw RunError(fmt::format("stage_layers [{}] are no {} counts that add up to {} layers", fmt::join(counts, ", "),
                                stages, layers));
@@ -87,7 +93,8 @@ StageMap assign_stages(const Graph& graph, int stages, const std::vector<int>& g
   if (!(graph.hidden_states > Bytes(0)))
     throw RunError(fmt::format("{}: pipelines of encoder-decoder models are not modelled", graph.model));
   const std::vector<int> stage_of_layer = stage_of_layers(layer_count(graph), stages, given);
-  Position forward(stage_of_layer), backward(stage_of_layer), optimizer(stage_of_layer), parameter(stage_of_layer);
+  const Position begin(stage_of_layer, stages);
+  Position forward = begin, backward = begin, optimizer = begin, parameter = begin;
   for (const Operator& op : graph.operators) {
     Position& at = op.phase == Phase::forward ? forward : op.phase == Phase::optimizer ? optimizer : backward;
     map.of_operator.push_back(at.stage(op.layer, &at == &backward));

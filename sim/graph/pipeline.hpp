@@ -21,8 +21,9 @@ struct Pass {
 /// `micro_batches`.
 std::vector<Pass> one_f_one_b_order(int device, int devices, int chunks, std::int64_t micro_batches);
 
-/// Layers 0, 1, ... of `layers` to `stages`: as many to each as `given` says, or equally many and one more to the first
-/// ones. RunError where there are fewer layers than stages, or the counts do not add up.
+/// Layers 0, 1, ... of `layers` to `stages`: as many to each as `given` says (none to the first, which then holds the
+/// embedding alone, or to the last, which holds the head), or equally many and one more to the first ones. RunError
+/// where there are fewer layers than stages, or the counts do not add up.
 std::vector<int> stage_of_layers(int layers, int stages, const std::vector<int>& given);
 
 struct StageMap {

@@ -112,6 +112,7 @@ PipelineProblem job_problem(const Job& job, const ClusterSpec& cluster, int devi
   }
   problem.pools = {{cluster.gpu.name, devices, max(Bytes(0), cluster.gpu.memory - context)}};
   problem.network = network_of(job, cluster, devices);
+  problem.training = job.build.mode == Mode::training;
   problem.micro_batches = micro_batches_of(job);
   problem.parameter_element = element_size(job.build.dtype);
   problem.optimizer = job.build.optimizer == OptimizerKind::adam ? PipelineOptimizer::adam : PipelineOptimizer::sgd;

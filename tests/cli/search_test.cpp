@@ -45,10 +45,74 @@ TEST(Search, FindsAChipAndWritesWhatGoesOn) {
     EXPECT_GT(front[i].at("score").number(), front[i - 1].at("score").number());
   }
   EXPECT_THAT(read_file(scratch.path() / "out" / "search.svg"), HasSubstr("<svg"));
-  // The best chip's scenario gives the best chip's throughput again.
-  const Outcome again = run_program("search " + out + "/best.yaml --json --out " + out + "2");
+  // The best chip's placement gives the best chip's throughput again.
+  const Outcome again = run_program("search " + out + "/placement.yaml --json --out " + out + "2");
   ASSERT_EQ(again.code, 0) << again.err;
   EXPECT_DOUBLE_EQ(parse_json(again.out, "out").at("best").items().front().at("score").number(), best);
+}
+
+TEST(Search, RanksTheBestBySimulationAndWritesWhatSimulateTakes) {
+  const Scratch scratch;
+  const std::string file = scratch.file("small.yaml", scenario(kSpace));
+  const std::string out = (scratch.path() / "out").string();
+  const Outcome found = run_program("search " + file + " --replay 2 --json --out " + out);
+  ASSERT_EQ(found.code, 0) << found.err;
+  const Json json = parse_json(found.out, "out");
+  const auto& replayed = json.at("replayed").items();
+  ASSERT_EQ(replayed.size(), 2u);
+  EXPECT_GE(replayed[0].at("score").number(), replayed[1].at("score").number());
+  const Json& first = replayed[0].at("workloads").items().front();
+  ASSERT_TRUE(first.at("ran").boolean());
+  const double simulated = first.at("simulated_samples_per_second").number();
+  EXPECT_NEAR(simulated / first.at("expected_samples_per_second").number(), 1, 0.5);
+  EXPECT_NE(first.at("difference").text(), "");
+  // best.yaml is that chip and plan.
+  const Outcome run = run_program("simulate " + out + "/best.yaml --json --out " + out + "2");
+  ASSERT_EQ(run.code, 0) << run.err;
+  const Json summary = parse_json(run.out, "run").at("runs").items().front();
+  EXPECT_NEAR(256 / summary.at("step_time_s").at("p50").number() / simulated, 1, 1e-9);
+}
+
+TEST(Search, AnIntegerProgrammeChecksTheSchedules) {
+  const Scratch scratch;
+  const std::string file = scratch.file(
+      "one.yaml",
+      scenario("search: placement\nchip: {name: TPUv3-like, hbm_stacks: 2}\nsolver: cbc\nsolver_limit: 1 s\n"));
+  const Outcome found = run_program("search " + file + " --json --out " + (scratch.path() / "out").string());
+  ASSERT_EQ(found.code, 0) << found.err;
+  const Json json = parse_json(found.out, "out");
+  const auto& passes = json.at("operator_schedules").items();
+  ASSERT_EQ(passes.size(), 6u);  // embedding, block and head, forward and backward
+  for (const Json& pass : passes) {
+    EXPECT_NE(pass.at("solved_by").text(), "");
+    EXPECT_GE(pass.at("makespan_s").number(),
+              pass.at("own_makespan_s").number() * (1 - pass.at("own_gap").number() - 1e-5));
+  }
+}
+
+TEST(Search, NothingSolvedYetIsJsonToo) {
+  const Scratch scratch;
+  const std::string file = scratch.file("small.yaml", scenario(kSpace));
+  const Outcome found = run_program("search " + file + " --json --threads 1 --time-budget 1e-9 --out " +
+                                    (scratch.path() / "out").string());
+  ASSERT_EQ(found.code, 0) << found.err;
+  const Json json = parse_json(found.out, "out");
+  EXPECT_FALSE(json.at("certificate").at("complete").boolean());
+}
+
+TEST(Search, TheShortestBudgetsEndAtTheSameResult) {
+  const Scratch scratch;
+  const std::string file = scratch.file("small.yaml", scenario(kSpace));
+  const auto run = [&](const std::string& folder, const std::string& options) {
+    return run_program("search " + file + " --json --threads 1 --out " + (scratch.path() / folder).string() + options);
+  };
+  const Outcome whole = run("whole", "");
+  Outcome part;
+  for (int calls = 0; calls < 200; ++calls) {
+    part = run("parts", " --time-budget 1e-9");
+    if (part.out.find("\"complete\": true") != std::string::npos) break;
+  }
+  EXPECT_EQ(part.out, whole.out);
 }
 
 TEST(Search, ResumesToTheIdenticalResult) {
@@ -171,6 +235,8 @@ TEST(Search, EveryMistakeHasItsPlace) {
            Wrong{"search: chip\nplan: {width: 3}\n", "expected a power of two up to 1024, found 3"},
            Wrong{"mode: phase\n", "did you mean 'phaze'?"},
            Wrong{"top: 0\n", "expected 1 to 100, found 0"},
+           Wrong{"solver: gurobi\n", "solver: expected one of own, cbc, glpk, found 'gurobi'"},
+           Wrong{"solver_limit: 0 s\n", "solver_limit: must be positive"},
        }) {
     const Outcome found = run_program("search " + scratch.file("wrong.yaml", scenario(wrong.text)));
     EXPECT_EQ(found.code, 2) << wrong.text;
@@ -228,6 +294,9 @@ TEST(Search, MistakesInWorkloadsAndSystem) {
                    "GB/s}, {devices: 8, "
                    "bandwidth: 1 GB/s}]}\n",
             "each level reaches more devices than the one before"},
+           {head + "workloads: [{model: bert-large, sequence: 128}]\nsystem: {devices: 64, network: [{devices: 8, "
+                   "bandwidth: 1 GB/s}]}\n",
+            "network: the outermost level reaches 8 devices, the system has 64"},
        }) {
     const Outcome found = run_program("search " + scratch.file("wrong.yaml", text));
     EXPECT_EQ(found.code, 2) << text;
@@ -255,6 +324,17 @@ TEST(Search, AroundAKnownGpu) {
   const Outcome simulated =
       run_program("simulate " + scratch.file("run.yaml", run) + " --out " + (scratch.path() / "simulated").string());
   EXPECT_EQ(simulated.code, 0) << simulated.err;
+}
+
+TEST(Search, OptionsThatDoNotApplyAroundAGpu) {
+  const Scratch scratch;
+  const std::string file = scratch.file("gpu.yaml", around("{around: A100-SXM-80GB}"));
+  for (const char* const option : {"--pareto", "--time-budget", "--threads", "--replay"}) {
+    const Outcome found =
+        run_program("search " + file + " " + option + (std::string(option) == "--pareto" ? "" : " 1"));
+    EXPECT_EQ(found.code, 2) << option;
+    EXPECT_THAT(found.err, HasSubstr(std::string(option) + ": error: does not apply to a search around a GPU"));
+  }
 }
 
 TEST(Search, MistakesOfASearchAroundAGpu) {

@@ -45,7 +45,7 @@ void baselines(const std::vector<SystolicChip>& chips, const ChipStudy& study, P
 PhazeSuiteRow search_model(std::string_view model, bool corrected) {
   const SearchScenario scenario = scenario_of(model, corrected);
   const std::vector<SystolicChip> chips = candidates_of(scenario);
-  const ChipStudy study = study_of(scenario, false), full = study_of(scenario, true);
+  const ChipStudy study = study_of(scenario, PlanKinds::exact), full = study_of(scenario, PlanKinds::full);
   const int threads = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   const auto begin = std::chrono::steady_clock::now();
   SearchState state;

@@ -4,9 +4,12 @@
 #include <csignal>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <iterator>
 #include <limits>
 #include <numeric>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,12 +20,14 @@
 #include "sim/app/inputs.hpp"
 #include "sim/app/progress.hpp"
 #include "sim/app/search/gpu_scenario.hpp"
+#include "sim/app/search/search_files.hpp"
 #include "sim/app/search/search_report.hpp"
 #include "sim/app/search/search_scenario.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/text.hpp"
+#include "sim/cluster/description.hpp"
 #include "sim/place/search/parallel.hpp"
 
 namespace tessera {
@@ -54,6 +59,7 @@ class Search final : public Command {
     app.add_option("--out", out_, "folder for the results and the state, instead of results/<name>");
     app.add_option("--threads", threads_, "default: all cores");
     app.add_option("--time-budget", budget_, "seconds; the same command goes on from there");
+    app.add_option("--replay", replay_, "simulate the plans of so many of the best chips, and rank them by that");
     app.add_flag("--pareto", pareto_, "the whole front of score over die area, too");
     app.add_flag("--json", json_, "print the findings as JSON");
     app.add_flag("--reference", reference_, "print every key that a search may have, as Markdown");
@@ -67,7 +73,10 @@ class Search final : public Command {
     check_options();
     Document document = parse_document(scenario_);
     set_values(document, settings_);
-    if (is_gpu_search(document)) return search_gpu(document);
+    if (is_gpu_search(document)) {
+      check_gpu_options();
+      return search_gpu(document);
+    }
     const SearchFile file = read_search(scenario_, settings_);
     folder_ = out_.empty() ? std::filesystem::path("results") / file.scenario.name : std::filesystem::path(out_);
     begin_ = Clock::now();
@@ -81,8 +90,20 @@ class Search final : public Command {
     if (threads_ < 0)
       throw InputError(
           Diagnostic{"--threads", 0, 0, fmt::format("must not be negative (0: all cores), found {}", threads_)});
+    if (replay_ < 0)
+      throw InputError(Diagnostic{"--replay", 0, 0, fmt::format("must not be negative, found {}", replay_)});
     if (budget_ && !(*budget_ > 0))  // nan, too
       throw InputError(Diagnostic{"--time-budget", 0, 0, fmt::format("must be positive, found {}", *budget_)});
+  }
+
+  /// A search around a GPU takes seconds and gives the whole front anyway.
+  void check_gpu_options() const {
+    const std::pair<const char*, bool> given[] = {{"--pareto", pareto_},
+                                                  {"--time-budget", budget_.has_value()},
+                                                  {"--threads", threads_ > 0},
+                                                  {"--replay", replay_ > 0}};
+    for (const auto& [option, is_given] : given)
+      if (is_given) throw InputError(Diagnostic{option, 0, 0, "does not apply to a search around a GPU; leave it out"});
   }
 
   [[nodiscard]] int search_gpu(const Document& document) const {
@@ -95,7 +116,8 @@ class Search final : public Command {
     const std::string json = gpu_json(scenario, result).dump() + "\n";
     write_file(folder / "search.json", json);
     write_file(folder / "search.svg", gpu_picture(scenario, result));
-    write_file(folder / "gpu.yaml", platform_yaml(to_spec(result.front.front().gpu)));  // the fastest
+    const GpuSpec fastest = to_spec(result.front.front().gpu);
+    write_file(folder / "gpu.yaml", gpu_description(fastest, fastest.name));
     if (json_)
       fmt::print("{}", json);
     else
@@ -103,8 +125,10 @@ class Search final : public Command {
     return 0;
   }
 
+  /// A budget that is too short for anything still gives one step, so that repeated calls end.
   [[nodiscard]] bool stop() const {
-    return interrupted || (budget_ && std::chrono::duration<double>(Clock::now() - begin_).count() > *budget_);
+    const double seconds = std::chrono::duration<double>(Clock::now() - begin_).count();
+    return interrupted || (budget_ && progressed_ && seconds > *budget_);
   }
   [[nodiscard]] int threads() const {
     return threads_ > 0 ? threads_ : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
@@ -112,8 +136,10 @@ class Search final : public Command {
 
   int search(const SearchFile& file) {
     const std::vector<SystolicChip> chips = candidates_of(file.scenario);
-    const ChipStudy study = study_of(file.scenario, false);
+    const ChipStudy study = study_of(file.scenario, PlanKinds::exact);
     const SearchTask task = study.task(chips);
+    // Memory does not depend on the chip.
+    if (study.smallest_miss(chips.front()) > Bytes()) throw RunError(nothing_fits(file.scenario, study, chips));
     SearchState state = stored_state(file, chips.size());
     const bool was_complete = state.complete;
     certified_search(task, options_for(file, chips.size()), state);
@@ -125,6 +151,11 @@ class Search final : public Command {
     }
     const Certificate proof = certificate(state);
     if (proof.complete && !proof.feasible) throw RunError(nothing_fits(file.scenario, study, chips));
+    if (!proof.feasible && json_) {
+      fmt::print("{}\n",
+                 search_json(file.scenario, {.certificate = proof, .best = {}, .reference = {}, .front = {}}).dump());
+      return 0;
+    }
     if (!proof.feasible) {
       fmt::print("no chip was solved within the time budget; the same command goes on from {}\n",
                  state_path().string());
@@ -166,6 +197,7 @@ class Search final : public Command {
         .stop = [this] { return stop(); },
         .report =
             [this, &file, candidates, saved = Clock::now()](const SearchState& state, double best) mutable {
+              progressed_ = true;
               line_.reset();
               line_.emplace(state.next == 0
                                 ? fmt::format("bounds of {} of {} chips", state.bounds.size(), candidates)
@@ -179,7 +211,6 @@ class Search final : public Command {
   /// Why no chip is feasible, and the chip that misses the least.
   [[nodiscard]] static std::string nothing_fits(const SearchScenario& scenario, const ChipStudy& study,
                                                 const std::vector<SystolicChip>& chips) {
-    // Memory does not depend on the chip: any one tells what is missing.
     const Bytes miss = study.smallest_miss(chips.front());
     const StudiedChip first = study.evaluate(chips.front());
     std::string why = first.workloads.front().result.why;
@@ -193,9 +224,9 @@ class Search final : public Command {
   }
 
   [[nodiscard]] SearchFindings findings(const SearchScenario& scenario, const ChipStudy& study,
-                                        const std::vector<SystolicChip>& chips, const SearchState& state) const {
+                                        const std::vector<SystolicChip>& chips, const SearchState& state) {
     SearchFindings found{.certificate = certificate(state), .best = {}, .reference = {}, .front = {}};
-    const ChipStudy full = study_of(scenario, true);
+    const ChipStudy full = study_of(scenario, PlanKinds::full);
     std::vector<SearchState::Solved> solved = state.solved;
     std::erase_if(solved, [](const auto& s) { return s.score == -std::numeric_limits<double>::infinity(); });
     std::ranges::stable_sort(solved, [&](const auto& a, const auto& b) {  // of equals, the smaller die
@@ -211,7 +242,36 @@ class Search final : public Command {
     found.reference = full.evaluate(reference_chip(scenario));
     found.expert = expert_of(scenario);
     if (pareto_ && found.certificate.complete) add_front(study, chips, state, found);
+    if (scenario.solver != OperatorSolver::own) add_solved(scenario, full, found);
+    if (replay_ > 0) add_replays(scenario, found);
     return found;
+  }
+
+  /// The best chip's layers at the widths of its plans.
+  static void add_solved(const SearchScenario& scenario, const ChipStudy& study, SearchFindings& found) {
+    const IlpOptions options{.solver = scenario.solver == OperatorSolver::glpk ? IlpSolver::glpk : IlpSolver::cbc,
+                             .limit = scenario.solver_limit};
+    const StudiedChip& best = found.best.front();
+    for (std::size_t w = 0; w < best.workloads.size(); ++w) {
+      const auto& [choice, result] = best.workloads[w];
+      if (!result.feasible) continue;
+      std::set<int> widths;
+      for (const PipelineStage& stage : result.plan.stages) widths.insert(stage.width);
+      for (const int width : widths)
+        std::ranges::move(study.workloads()[w].choices[choice].solve_passes(best.chip, width, options),
+                          std::back_inserter(found.solved));
+    }
+  }
+
+  /// The same chips held to plans that the event loop runs, by their simulated score.
+  void add_replays(const SearchScenario& scenario, SearchFindings& found) {
+    const ChipStudy study = study_of(scenario, PlanKinds::replayable);
+    for (std::size_t i = 0; i < std::min(found.best.size(), static_cast<std::size_t>(replay_)); ++i) {
+      line_.emplace(fmt::format("simulating the plans of chip {} of {}", i + 1, replay_));
+      found.replayed.push_back(replayed_chip(scenario, study, found.best[i].chip, i + 1));
+      line_.reset();
+    }
+    std::ranges::stable_sort(found.replayed, std::greater(), &ReplayedChip::score);
   }
 
   void add_front(const ChipStudy& study, const std::vector<SystolicChip>& chips, const SearchState& state,
@@ -228,7 +288,12 @@ class Search final : public Command {
 
   void report(const SearchFile& file, const SearchFindings& found) const {
     std::string written;
-    for (const auto& [name, content] : search_files(file, found)) {
+    std::vector<NamedFile> files = search_files(file, found);
+    const ChipStudy study = study_of(file.scenario, PlanKinds::replayable);
+    const StudiedChip best =
+        found.replayed.empty() ? study.evaluate(found.best.front().chip) : found.replayed.front().chip;
+    std::ranges::move(simulate_files(file.scenario, study, best), std::back_inserter(files));
+    for (const auto& [name, content] : files) {
       write_file(folder_ / name, content);
       written += (written.empty() ? "" : ", ") + name;
     }
@@ -241,7 +306,8 @@ class Search final : public Command {
   std::string scenario_, out_;
   std::vector<std::string> settings_;
   std::optional<double> budget_;
-  int threads_ = 0;
+  int threads_ = 0, replay_ = 0;
+  bool progressed_ = false;  // in this call
   bool pareto_ = false, json_ = false, reference_ = false;
   std::filesystem::path folder_;
   Clock::time_point begin_;

@@ -25,6 +25,10 @@ static constexpr std::array<std::string_view, 2> enum_names(PipelineOptimizer) {
   return {"sgd", "adam"};
 }
 
+static constexpr std::array<std::string_view, 3> enum_names(OperatorSolver) {
+  return {"own", "cbc", "glpk"};
+}
+
 namespace {
 
 constexpr int kMostDevices = 1 << 20;
@@ -154,6 +158,9 @@ void describe(Reader& r, SystemSection& s) {
   for (std::size_t i = 1; i < s.network.size(); ++i)
     if (s.network[i].devices <= s.network[i - 1].devices)
       r.error("network", "each level reaches more devices than the one before");
+  if (r.has("network") && r.ok() && s.network.back().devices < s.devices)
+    r.error("network", fmt::format("the outermost level reaches {} devices, the system has {}",
+                                   s.network.back().devices, s.devices));
 }
 
 void describe(Reader& r, SpaceSection& s) {
@@ -164,7 +171,8 @@ void describe(Reader& r, SpaceSection& s) {
   r.optional("buffer_MiB", s.buffer_MiB, "global buffer");
   r.optional("hbm_stacks", s.hbm_stacks, "numbers of stacks, 300 GB/s each; 0: the original's fixed 268.8 GB/s");
   r.optional("area", s.area, "of the die; default: that of the TPUv4-like chip with as many stacks as the most given");
-  r.optional("smallest_area", s.smallest_area, "default: 30 % of area; waived with one tensor or one vector core");
+  r.optional("smallest_area", s.smallest_area,
+             "default: 30 % of area, or of its default where that is less; waived with one tensor or one vector core");
   for (const auto& [key, range] : {std::pair<std::string_view, const std::vector<int>&>{"tensor_cores", s.tensor_cores},
                                    {"vector_cores", s.vector_cores},
                                    {"width", s.width},
@@ -227,6 +235,10 @@ void describe(Reader& r, SearchScenario& s) {
   r.optional("power", s.power, "limit of a device's mean power over a step");
   r.optional("price", s.price, "limit of a device's price");
   r.optional("top", s.top, "chips to report, each placed again with every kind of plan");
+  r.optional("solver", s.solver,
+             "cbc, glpk: the best chip's operator schedules are checked by an integer linear programme");
+  r.optional("solver_limit", s.solver_limit, "of the programme, for one pass of one layer");
+  if (r.has("solver_limit") && s.solver_limit <= Seconds()) r.error("solver_limit", "must be positive");
   const auto fine = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '_'; };
   if (r.has("name") && (s.name.empty() || s.name.size() > 100 || !std::ranges::all_of(s.name, fine)))
     r.error("name", fmt::format("'{}' names a folder: use up to 100 letters, digits, - and _", s.name));

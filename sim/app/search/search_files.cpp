@@ -1,92 +1,91 @@
+#include "sim/app/search/search_files.hpp"
+
 #include <algorithm>
-#include <cmath>
 
 #include <fmt/format.h>
 
+#include "sim/app/inputs.hpp"
 #include "sim/app/search/search_report.hpp"
+#include "sim/cluster/description.hpp"
+#include "sim/config/yaml.hpp"
 
 namespace tessera {
 namespace {
 
-/// The document as YAML text, without some keys: what a search read, to be read again.
-void write_node(std::string& out, const Node& node, std::size_t indent);
-
-std::string scalar_text(const Node& node) {
-  return node.quoted ? Json(node.scalar).dump(-1) : node.scalar;
-}
-
-void write_value(std::string& out, const Node& node, std::size_t indent) {
-  const bool empty = node.items.empty() && node.fields.empty();
-  if (node.kind == Node::Kind::null) {
-    out += " null\n";
-  } else if (node.kind == Node::Kind::scalar) {
-    out += " " + scalar_text(node) + "\n";
-  } else if (empty) {
-    out += node.kind == Node::Kind::map ? " {}\n" : " []\n";
-  } else {
-    out += "\n";
-    write_node(out, node, indent);
-  }
-}
-
-void write_node(std::string& out, const Node& node, std::size_t indent) {
-  const std::string spaces(indent, ' ');
-  for (const Node& item : node.items) {
-    out += spaces + "-";
-    write_value(out, item, indent + 2);
-  }
-  for (const auto& [key, value] : node.fields) {
-    out += spaces + key + ":";
-    write_value(out, value, indent + 2);
-  }
-}
-
+/// The search's document about one chip, whose space stays as what it is compared with.
 std::string placement_scenario(const SearchFile& file, const SystolicChip& chip) {
-  Node root = file.document.root;
-  std::erase_if(root.fields, [](const auto& field) {
-    return field.first == "space" || field.first == "chip" || field.first == "plan" || field.first == "search";
-  });
-  std::string out = "# The best chip of this search, as a search for its placement.\n";
-  write_node(out, root, 0);
-  out += fmt::format(
-      "search: placement\nchip:\n  tensor_cores: {}\n  vector_cores: {}\n  width: {}\n  depth: {}\n  buffer: {:g} "
-      "MiB\n  "
-      "hbm_stacks: {}\n",
-      chip.tensor_cores, chip.vector_cores, chip.width, chip.depth, chip.buffer.value() / 1048576, chip.hbm_stacks);
-  return out;
+  Json root = Json::object();
+  const Json document = as_json(file.document.root);
+  for (const auto& [key, value] : document.fields())
+    if (key != "chip" && key != "plan" && key != "search") root[key] = value;
+  root["search"] = "placement";
+  root["chip"] = Json(Json::Object{{"tensor_cores", chip.tensor_cores},
+                                   {"vector_cores", chip.vector_cores},
+                                   {"width", chip.width},
+                                   {"depth", chip.depth},
+                                   {"buffer", fmt::format("{} MiB", chip.buffer.value() / 1048576)},
+                                   {"hbm_stacks", chip.hbm_stacks}});
+  return yaml_text(root, "The best chip of this search, as a search for its placement.");
 }
 
-/// The chip as simulate's GPUs are described: a tensor core is an SM.
-std::string platform(const SystolicChip& chip, const ChipResult& result, const SystemSection& system) {
-  const double macs = static_cast<double>(chip.tensor_cores) * chip.width * chip.depth;
-  const double lanes = static_cast<double>(chip.vector_cores) * chip.lanes;
-  const double clock = kSystolicClock.value();
-  return fmt::format(
-      "# {}: a tensor core stands for an SM.\nvendor: searched\narchitecture: systolic\nprocess_nm: 22\nsms: {}\n"
-      "fp32_lanes_per_sm: {}\nbase_clock: {:g} MHz\nboost_clock: {:g} MHz\nmatrix_unit: mma_sync\npeak:\n  fp32: "
-      "{:.6g} "
-      "TFLOP/s\n  bf16: {:.6g} TFLOP/s\n  fp16: {:.6g} TFLOP/s\nmemory: {:g} GiB\nmemory_type: HBM2\nmemory_bandwidth: "
-      "{:g} "
-      "GB/s\nl2: {:g} MiB\nshared_memory_per_sm: {:g} KiB\nregisters_per_sm: {:g} KiB\nthreads_per_sm: "
-      "2048\nblocks_per_sm: "
-      "32\npcie_bandwidth: 32 GB/s\npower_cap: {:.0f} W\nsource: tessera search\n",
-      describe(chip), chip.tensor_cores, std::max(1.0, std::round(lanes / chip.tensor_cores)), clock / 1e6, clock / 1e6,
-      2 * lanes * clock / 1e12, 2 * macs * clock / 1e12, 2 * macs * clock / 1e12, system.memory.value() / 1073741824.0,
-      hbm_bandwidth(chip).value() / 1e9, chip.buffer.value() / 1048576, tensor_sram(chip).value() / 1024,
-      std::max(1.0, 32.0 * chip.width * chip.depth / 1024), std::max(1.0, 2 * result.power.value()));
+Json run_json(const RunSpec& spec, const SearchWorkload& workload, const std::string& name, const std::string& times) {
+  const ParallelSpec& p = spec.parallel;
+  Json run(Json::Object{{"name", name}});
+  run["workload"] = Json(Json::Object{{"model", workload.model},
+                                      {"mode", "training"},
+                                      {"dtype", to_string(spec.build.dtype)},
+                                      {"sequence", spec.build.sequence},
+                                      {"global_batch", p.micro_batches * p.dp * spec.build.batch},
+                                      {"micro_batch", spec.build.batch},
+                                      {"attention", "eager"},
+                                      {"cuda_graph", true}});
+  run["cluster"] = "cluster.yaml";
+  run["gpus"] = p.world_size();
+  run["section_times"] = times;
+  run["collective_payload"] = spec.simulation.collective_payload;
+  Json parallel(Json::Object{{"tp", p.tp}, {"pp", p.pp}, {"dp", p.dp}});
+  if (!p.stage_layers.empty()) {
+    parallel["stage_layers"] = Json::array();
+    for (const int layers : p.stage_layers) parallel["stage_layers"].push(layers);
+  }
+  run["parallel"] = std::move(parallel);
+  return run;
 }
 
 }  // namespace
 
-std::vector<std::pair<std::string, std::string>> search_files(const SearchFile& file, const SearchFindings& findings) {
-  const SearchScenario& scenario = file.scenario;
-  std::vector<std::pair<std::string, std::string>> files;
-  files.emplace_back("search.json", search_json(scenario, findings).dump() + "\n");
-  files.emplace_back("search.svg", search_picture(scenario, findings));
-  const StudiedChip& best = findings.best.front();
-  files.emplace_back("best.yaml", placement_scenario(file, best.chip));
-  files.emplace_back("chip.yaml", platform(best.chip, best.workloads.front().result, scenario.system));
+std::vector<NamedFile> simulate_files(const SearchScenario& scenario, const ChipStudy& study,
+                                      const StudiedChip& studied) {
+  std::vector<NamedFile> files;
+  Json runs = Json::array();
+  for (std::size_t w = 0; w < scenario.workloads.size(); ++w) {
+    const auto spec = replay_spec(planned_chip(scenario, study, studied, w));
+    if (!std::holds_alternative<RunSpec>(spec)) return {};
+    const auto& run = std::get<RunSpec>(spec);
+    const std::string suffix = scenario.workloads.size() > 1 ? fmt::format("-{}", w + 1) : "";
+    files.push_back({fmt::format("times{}.yaml", suffix), to_yaml(*run.sections)});
+    runs.push(run_json(run, scenario.workloads[w], "best" + suffix, files.back().name));
+    if (w > 0) continue;
+    files.push_back({"chip.yaml", gpu_description(run.cluster.gpu, describe(studied.chip))});
+    NodeSpec node = run.cluster.node;
+    node.gpu = "chip.yaml";
+    files.push_back({"node.yaml", node_description(node)});
+    files.push_back({"cluster.yaml", cluster_description(run.cluster, "node.yaml")});
+  }
+  const Json root(Json::Object{{"name", scenario.name + "-best"},
+                               {"latency_model", "roofline"},
+                               {"fidelity", "kernel"},
+                               {"runs", std::move(runs)}});
+  files.insert(files.begin(),
+               {"best.yaml", yaml_text(root, "The best chip of a search and its plan, for `tessera simulate`.")});
   return files;
+}
+
+std::vector<NamedFile> search_files(const SearchFile& file, const SearchFindings& findings) {
+  const SearchScenario& scenario = file.scenario;
+  return {{"search.json", search_json(scenario, findings).dump() + "\n"},
+          {"search.svg", search_picture(scenario, findings)},
+          {"placement.yaml", placement_scenario(file, findings.best.front().chip)}};
 }
 
 }  // namespace tessera

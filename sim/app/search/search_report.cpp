@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -114,7 +115,92 @@ std::string certificate_text(const SearchScenario& scenario, const Certificate& 
              proof.next_bound, 100 * gap, proof.open);
 }
 
+Json parts_json(const StepParts& parts) {
+  return Json(Json::Object{
+      {"compute_s", parts.compute.value()}, {"transfers_s", parts.transfers.value()}, {"idle_s", parts.idle.value()}});
+}
+
+Json replay_json(const Replay& replay, const ChipResult& result) {
+  if (!replay.ran) return Json(Json::Object{{"ran", false}, {"why", replay.why}});
+  return Json(Json::Object{{"ran", true},
+                           {"plan", plan_json(result.plan)},
+                           {"expected_samples_per_second", replay.expected_rate},
+                           {"simulated_samples_per_second", replay.seen_rate},
+                           {"expected", parts_json(replay.expected)},
+                           {"simulated", parts_json(replay.seen)},
+                           {"optimizer_s", replay.optimizer.value()},
+                           {"difference", replay.difference()}});
+}
+
+Json replayed_json(const ReplayedChip& replayed) {
+  Json workloads = Json::array();
+  for (std::size_t w = 0; w < replayed.replays.size(); ++w)
+    workloads.push(replay_json(replayed.replays[w], replayed.chip.workloads[w].result));
+  return Json(Json::Object{{"chip", describe(replayed.chip.chip)},
+                           {"rank", replayed.rank},
+                           {"score", std::isfinite(replayed.score) ? Json(replayed.score) : Json()},
+                           {"workloads", std::move(workloads)}});
+}
+
+std::string_view name_of(Direction direction) {
+  return direction == Direction::forward ? "forward" : "backward";
+}
+
+std::string solver_rows(const std::vector<SolvedPass>& passes) {
+  if (passes.empty()) return "";
+  std::string out =
+      "operator schedules of the best chip, without shared ports, by an integer linear programme and ours:\n";
+  for (const SolvedPass& p : passes) {
+    const Schedule& s = p.programme.schedule;
+    fmt::format_to(std::back_inserter(out), "    {} {}: {} by {}{}, ours {}{}{}\n", p.layer, name_of(p.direction),
+                   format(s.makespan), p.programme.solved_by,
+                   s.gap() > 0 ? fmt::format(" ({:.2g} % open)", 100 * s.gap()) : "", format(p.own.makespan),
+                   p.own.gap() > 0 ? fmt::format(" ({:.2g} % open)", 100 * p.own.gap()) : "",
+                   p.programme.note.empty() ? "" : "; " + p.programme.note);
+  }
+  return out;
+}
+
+Json solver_json(const SolvedPass& p) {
+  return Json(Json::Object{{"layer", p.layer},
+                           {"pass", name_of(p.direction)},
+                           {"solved_by", p.programme.solved_by},
+                           {"note", p.programme.note},
+                           {"makespan_s", p.programme.schedule.makespan.value()},
+                           {"gap", p.programme.schedule.gap()},
+                           {"own_makespan_s", p.own.makespan.value()},
+                           {"own_gap", p.own.gap()}});
+}
+
+std::string replay_rows(const std::vector<ReplayedChip>& replayed) {
+  if (replayed.empty()) return "";
+  std::string out = fmt::format("simulated, best first (rank above):\n{:<4}{:<34} {:>10} {:>10} {:>10}  {}\n", "",
+                                "chip", "score", "expected", "simulated", "plan, and where simulation differs");
+  for (const ReplayedChip& chip : replayed)
+    for (std::size_t w = 0; w < chip.replays.size(); ++w) {
+      const Replay& r = chip.replays[w];
+      const std::string what =
+          r.ran ? fmt::format("{}; {}", plan_text(chip.chip.workloads[w].result.plan), r.difference()) : r.why;
+      fmt::format_to(std::back_inserter(out), "{:<4}{:<34} {:>10.4g} {:>10.4g} {:>10.4g}  {}\n", chip.rank,
+                     describe(chip.chip.chip), chip.score, r.expected_rate, r.seen_rate, what);
+    }
+  return out;
+}
+
 }  // namespace
+
+ReplayedChip replayed_chip(const SearchScenario& scenario, const ChipStudy& study, const SystolicChip& chip,
+                           std::size_t rank) {
+  ReplayedChip result{.chip = study.evaluate(chip), .replays = {}, .score = 0, .rank = rank};
+  std::vector<double> ratios;
+  for (std::size_t w = 0; w < scenario.workloads.size(); ++w) {
+    const Replay& r = result.replays.emplace_back(replay(planned_chip(scenario, study, result.chip, w)));
+    ratios.push_back(r.ran ? r.seen_rate / r.expected_rate : 0);
+  }
+  const bool all = std::ranges::all_of(result.replays, &Replay::ran);
+  result.score = all ? study.score(result.chip, ratios) : -std::numeric_limits<double>::infinity();
+  return result;
+}
 
 std::string plan_text(const PipelinePlan& plan) {
   const auto recomputing = std::ranges::count_if(plan.stages, &PipelineStage::recompute);
@@ -135,6 +221,7 @@ std::string search_table(const SearchScenario& scenario, const SearchFindings& f
   out += fmt::format("score: {}. ref: the TPUv4-like chip, placed the same way{}.\n", unit_of(scenario),
                      findings.expert ? "; exp: that chip with the expert's plan" : "");
   out += certificate_text(scenario, findings.certificate);
+  out += solver_rows(findings.solved) + replay_rows(findings.replayed);
   if (!findings.front.empty())
     out += fmt::format("{} chips on the front of score over area{}.\n", findings.front.size(),
                        findings.front_complete ? "" : ", as far as the time went");
@@ -157,6 +244,11 @@ Json search_json(const SearchScenario& scenario, const SearchFindings& findings)
     json[key] = Json::array();
     for (const StudiedChip& studied : *chips) json[key].push(chip_json(studied, scenario));
   }
+  if (!findings.solved.empty()) json["operator_schedules"] = Json::array();
+  for (const SolvedPass& pass : findings.solved) json["operator_schedules"].push(solver_json(pass));
+  if (!findings.replayed.empty()) json["replayed"] = Json::array();
+  for (const ReplayedChip& replayed : findings.replayed) json["replayed"].push(replayed_json(replayed));
+  if (findings.reference.workloads.empty()) return json;  // nothing was solved yet
   json["reference"] = chip_json(findings.reference, scenario);
   if (findings.expert) json["expert"] = chip_json(*findings.expert, scenario);
   return json;

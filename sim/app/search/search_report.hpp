@@ -3,9 +3,9 @@
 
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "sim/app/search/replay.hpp"
 #include "sim/app/search/search_scenario.hpp"
 #include "sim/config/json.hpp"
 #include "sim/place/search/certified_search.hpp"
@@ -14,6 +14,14 @@
 
 namespace tessera {
 
+/// A chip of the best ones after its plans ran in the event loop.
+struct ReplayedChip {
+  StudiedChip chip;             // held to plans that run there
+  std::vector<Replay> replays;  // of each workload
+  double score = 0;             // with the simulated times; minus infinity: a plan did not run
+  std::size_t rank = 0;         // among the best by the analytical cost, from 1
+};
+
 struct SearchFindings {
   Certificate certificate;
   std::vector<StudiedChip> best;        // of the chips solved, placed again with every kind of plan, best first
@@ -21,16 +29,17 @@ struct SearchFindings {
   std::optional<StudiedChip> expert{};  // the same with the expert's plan
   std::vector<StudiedChip> front;       // cheapest first; empty: not asked for
   bool front_complete = true;
+  std::vector<SolvedPass> solved{};      // of the best chip; empty: not asked for
+  std::vector<ReplayedChip> replayed{};  // best first; empty: not asked for
 };
+
+/// Places a chip with plans that the event loop runs, and runs them.
+ReplayedChip replayed_chip(const SearchScenario& scenario, const ChipStudy& study, const SystolicChip& chip,
+                           std::size_t rank);
 
 std::string search_table(const SearchScenario& scenario, const SearchFindings& findings);
 Json search_json(const SearchScenario& scenario, const SearchFindings& findings);
 std::string search_picture(const SearchScenario& scenario, const SearchFindings& findings);
-
-/// Files that `tessera` reads again: the best chip and its plan as a search for placements, and as a platform and a run
-/// for `simulate` where its plan has equal stages (simulate's GPUs are priced by its own latency models: choose
-/// `roofline`).
-std::vector<std::pair<std::string, std::string>> search_files(const SearchFile& file, const SearchFindings& findings);
 
 /// "6 stages x 164 replicas, tp 1, 5 recompute".
 std::string plan_text(const PipelinePlan& plan);

@@ -7,12 +7,13 @@
 namespace tessera {
 namespace {
 
-Judgement judgement_of(const SearchScenario& s, bool full_planner) {
+Judgement judgement_of(const SearchScenario& s, PlanKinds kinds) {
   Judgement judgement;
   if (s.mode == SearchMode::phaze) judgement = Judgement::phaze();
   if (s.mode == SearchMode::phaze_fork) judgement = Judgement::phaze_fork();
-  judgement.planner.stage_replicas = judgement.planner.interleaving = full_planner;
-  if (!full_planner) judgement.schedule_nodes = 0;  // list schedules: thousands of chips
+  judgement.planner.stage_replicas = judgement.planner.interleaving = kinds == PlanKinds::full;
+  if (kinds == PlanKinds::exact) judgement.schedule_nodes = 0;  // list schedules: thousands of chips
+  if (kinds == PlanKinds::replayable) judgement.planner.stage_widths = judgement.planner.device_orders = false;
   if (s.plan)
     judgement.expert = ExpertPlan{.stages = s.plan->stages, .width = s.plan->width, .replicas = s.plan->replicas};
   return judgement;
@@ -42,7 +43,7 @@ void resolve_models(Node& root, const std::filesystem::path& folder) {
     for (Node& workload : workloads.items)
       for (auto& [name, node] : workload.fields)
         if (name == "model" && node.scalar.ends_with(".json") && std::filesystem::path(node.scalar).is_relative())
-          node.scalar = (folder / node.scalar).lexically_normal().string();
+          node.scalar = std::filesystem::absolute(folder / node.scalar).lexically_normal().string();
   }
 }
 
@@ -76,12 +77,14 @@ std::vector<SystolicChip> candidates_of(const SearchScenario& s) {
   space.buffer_MiB = range_of(s.space.buffer_MiB);
   space.hbm_stacks = s.space.hbm_stacks;
   space.area_limit = s.space.area.value_or(area(reference_chip(s)));
-  if (s.space.smallest_area) space.smallest_ratio = *s.space.smallest_area / space.area_limit;
+  // The original's lower cut, 30 % of its limit, which a wider limit does not move.
+  const Area cut = space.smallest_ratio * std::min(space.area_limit, area(reference_chip(s)));
+  space.smallest_ratio = s.space.smallest_area.value_or(cut) / space.area_limit;
   return enumerate(space);
 }
 
-ChipStudy study_of(const SearchScenario& s, bool full_planner) {
-  const Judgement judgement = judgement_of(s, full_planner);
+ChipStudy study_of(const SearchScenario& s, PlanKinds kinds) {
+  const Judgement judgement = judgement_of(s, kinds);
   std::vector<StudyWorkload> workloads;
   for (const SearchWorkload& w : s.workloads) {
     const ModelConfig model = find_model(w.model);
@@ -106,7 +109,7 @@ std::optional<StudiedChip> expert_of(const SearchScenario& s) {
   if (!s.expert) return std::nullopt;
   SearchScenario fixed = s;
   fixed.plan = s.expert;
-  return study_of(fixed, true).evaluate(reference_chip(s));
+  return study_of(fixed, PlanKinds::full).evaluate(reference_chip(s));
 }
 
 SearchFile read_search(const std::filesystem::path& path, std::span<const std::string> settings) {

@@ -66,6 +66,9 @@ struct PlanSection {
   int stages = 1, width = 1, replicas = 1;
 };
 
+/// Whose operator schedules the result shows: our own search's alone, or beside an integer linear programme's.
+enum class OperatorSolver : std::uint8_t { own, cbc, glpk };
+
 struct SearchScenario {
   SearchScenario() = default;  // no aggregate, as above
   std::string name;
@@ -82,6 +85,8 @@ struct SearchScenario {
   std::optional<Watts> power;
   std::optional<Money> price;
   int top = 5;
+  OperatorSolver solver = OperatorSolver::own;
+  Seconds solver_limit{10.0};  // of one pass of one layer
 };
 
 void describe(Reader& r, SearchScenario& s);
@@ -100,9 +105,11 @@ SystolicChip chip_of(const ChipSection& section);
 SystolicChip reference_chip(const SearchScenario& scenario);
 /// The candidates: the space, or the one chip that is given.
 std::vector<SystolicChip> candidates_of(const SearchScenario& scenario);
-/// Models loaded, graphs built. `full_planner`: every kind of plan, for the best chips only; otherwise those whose
-/// search is exact.
-ChipStudy study_of(const SearchScenario& scenario, bool full_planner);
+/// What a study may plan. exact: what is searched exactly, for thousands of chips; full: every kind of plan, for the
+/// best chips; replayable: what the event loop runs.
+enum class PlanKinds : std::uint8_t { exact, full, replayable };
+/// Models loaded, graphs built.
+ChipStudy study_of(const SearchScenario& scenario, PlanKinds kinds);
 
 /// The expert's plan on the reference chip, if there is one.
 std::optional<StudiedChip> expert_of(const SearchScenario& scenario);

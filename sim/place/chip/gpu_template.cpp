@@ -186,22 +186,4 @@ GpuSpec to_spec(const GpuTemplate& gpu) {
   return spec;
 }
 
-std::string platform_yaml(const GpuSpec& spec) {
-  std::string peaks;
-  for (const Dtype dtype : kDtypes) {
-    if (spec.peak_of(dtype) == FlopsPerSec()) continue;
-    peaks += fmt::format("  {}: {} TFLOP/s\n", to_string(dtype), spec.peak_of(dtype) / 1.0_TFLOPs);
-  }
-  return fmt::format(
-      "# {}\nvendor: {}\narchitecture: {}\nprocess_nm: {}\nsms: {}\nfp32_lanes_per_sm: {}\nbase_clock: {} MHz\n"
-      "boost_clock: {} MHz\nmatrix_unit: {}\npeak:\n{}memory: {} GiB\nmemory_type: {}\nmemory_bandwidth: {} GB/s\n"
-      "l2: {} MiB\nshared_memory_per_sm: {} KiB\nregisters_per_sm: {} KiB\nthreads_per_sm: {}\nblocks_per_sm: {}\n"
-      "nvlink_bandwidth: {} GB/s\npcie_bandwidth: {} GB/s\npower_cap: {} W\nsource: {}\n",
-      spec.name, spec.vendor, spec.architecture, spec.process_nm, spec.sms, spec.fp32_lanes_per_sm,
-      spec.base_clock / 1.0_MHz, spec.boost_clock / 1.0_MHz, to_string(spec.matrix_unit), peaks, spec.memory / 1.0_GiB,
-      spec.memory_type, spec.memory_bandwidth / 1.0_GBps, spec.l2 / 1.0_MiB, spec.shared_memory_per_sm / 1.0_KiB,
-      spec.registers_per_sm / 1.0_KiB, spec.threads_per_sm, spec.blocks_per_sm, spec.nvlink_bandwidth / 1.0_GBps,
-      spec.pcie_bandwidth / 1.0_GBps, spec.power_cap.value(), spec.source);
-}
-
 }  // namespace tessera

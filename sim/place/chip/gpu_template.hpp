@@ -51,9 +51,6 @@ std::string describe(const GpuTemplate& gpu);
 /// The data sheet. Peaks: SMs x FMAs x 2 x clock; bandwidths and capacities: their parts' sums.
 GpuSpec to_spec(const GpuTemplate& gpu);
 
-/// The data sheet as a description for platforms/gpus, which `simulate` takes.
-std::string platform_yaml(const GpuSpec& spec);
-
 struct NamedGpuTemplate {
   std::string_view name;  // of the same GPU in platforms/gpus
   GpuTemplate gpu;

@@ -14,7 +14,7 @@ ChainCosts::ChainCosts(const WidthProfile& profile, const LayerEdges& edges, con
 /// Forward times into both loads; what is additive.
 void ChainCosts::sums(const WidthProfile& profile, const LayerEdges& edges, const PipelineProblem& problem) {
   const BytesPerSec bandwidth = problem.network.back().bandwidth;
-  const double resident = problem.optimizer == PipelineOptimizer::adam ? 3 : 2;
+  const double resident = !problem.training ? 1 : problem.optimizer == PipelineOptimizer::adam ? 3 : 2;
   for (int first = 0; first < layers_; ++first) {
     Seconds forward;
     Stage sum;
@@ -46,7 +46,7 @@ void ChainCosts::backwards(const WidthProfile& profile, const LayerEdges& edges,
     Seconds backward, compute;
     for (int first = end - 1; first >= 0; --first) {
       for (const LayerEdge& edge : edges.out_of(first))
-        if (edge.to >= end) backward = max(backward, edge.bytes / bandwidth);
+        if (edge.to >= end && problem.training) backward = max(backward, edge.bytes / bandwidth);
       backward += profile.layers[static_cast<std::size_t>(first)].backward;
       compute += profile.layers[static_cast<std::size_t>(first)].backward;
       Stage& stage = stages_[index(first, end)];

@@ -159,7 +159,7 @@ class Solver {
 
  private:
   void close(const WidthProfile& profile, const ChainCosts& costs, const Table& table, int stages, const Cell& cell) {
-    const Bytes first = costs.stage(0, cell.end).parameters;
+    const Bytes first = problem_.training ? costs.stage(0, cell.end).parameters : Bytes();
     const std::int64_t batch = problem_.micro_batches, most = problem_.devices() / cell.devices;
     const std::int64_t fewest_rounds = (batch + std::min(most, batch) - 1) / std::min(most, batch) + stages - 1;
     if (Seconds(cell.worst) * static_cast<double>(fewest_rounds) >= best_.time) return;

@@ -55,6 +55,7 @@ struct PipelineProblem {
   PipelineOptimizer optimizer = PipelineOptimizer::sgd;
   Bytes parameter_element{2.0};  // 2: mixed precision with fp32 master weights, 4: fp32
   int zero_stage = 0;            // ZeRO: 1 optimizer state, 2 and gradients, 3 and weights over the replicas
+  bool training = true;          // off: no gradients are summed or handed back, and only weights and inputs are kept
   bool recomputation = false;    // stages may recompute their forward instead of keeping activations
 
   [[nodiscard]] int layers() const { return static_cast<int>(widths.front().layers.size()); }

@@ -121,12 +121,14 @@ Segment make_segment(const WidthProfile& profile, const LayerEdges& edges, std::
 Seconds stage_load(const Segment& segment, const Seating& seating, bool recompute, const PipelineProblem& problem) {
   const Seconds forward = segment.forward / seating.speed_ratio, backward = segment.backward / seating.speed_ratio;
   const Seconds in = transfer_time(segment.in_wait, segment.in, segment.in_tensors, seating.transfers);
+  if (!problem.training) return in + forward;
   const Seconds out = transfer_time(segment.out_wait, segment.out, segment.out_tensors, seating.transfers);
   return in + forward + (recompute ? max(forward, out) : out) + backward + 2.0 * gather_time(segment, seating, problem);
 }
 
 Seconds stage_sync(const Segment& segment, const Seating& seating, const PipelineProblem& problem,
                    const PlacementRules& rules) {
+  if (!problem.training) return {};
   const auto replicas = static_cast<double>(seating.sync_replicas);
   if (rules.doubled_sync) return 4.0 * (replicas - 1) / replicas * (segment.parameters / seating.sums.bandwidth);
   const auto kind = problem.zero_stage < 3 ? CollectiveKind::all_reduce : CollectiveKind::reduce_scatter;
@@ -138,6 +140,7 @@ Bytes stage_memory(const Segment& segment, std::int64_t in_flight, bool recomput
                    const PipelineProblem& problem, const PlacementRules& rules) {
   const Bytes each = recompute ? segment.boundary : segment.activations;
   const Bytes kept = segment.activations + static_cast<double>(in_flight - 1) * each;
+  if (!problem.training) return segment.parameters + kept;
   if (rules.lean_optimizer)
     return (problem.optimizer == PipelineOptimizer::adam ? 3.0 : 2.0) * segment.parameters + kept;
   const auto share = [&](int stage) {

@@ -88,6 +88,15 @@ StudiedChip ChipStudy::evaluate(const SystolicChip& chip) const {
   return studied;
 }
 
+double ChipStudy::score(const StudiedChip& studied, std::span<const double> ratios) const {
+  return combine(studied.chip, [&](const ChipWorkload& choice, std::size_t w, std::size_t c) {
+    const auto& [chosen, result] = studied.workloads[w];
+    if (c != chosen || !result.feasible) return kNone;
+    return ratios[w] * (objective_ == Objective::per_watt ? 1 / joules_per_sample(result, choice.system())
+                                                          : result.samples_per_second);
+  });
+}
+
 SearchTask ChipStudy::task(std::span<const SystolicChip> chips) const {
   return {.candidates = chips.size(),
           .bound = [this, chips](std::size_t i) { return bound(chips[i]); },

@@ -61,6 +61,8 @@ class ChipStudy {
   [[nodiscard]] double bound(const SystolicChip& chip) const;
   [[nodiscard]] double tighter_bound(const SystolicChip& chip) const;
   [[nodiscard]] StudiedChip evaluate(const SystolicChip& chip) const;
+  /// The score where each workload's rate is so many times what was studied.
+  [[nodiscard]] double score(const StudiedChip& studied, std::span<const double> ratios) const;
   /// Both live as long as the task.
   [[nodiscard]] SearchTask task(std::span<const SystolicChip> chips) const;
   /// The smallest amount of memory that is missing on a chip; 0: something else is.

@@ -64,7 +64,7 @@ ChipWorkload::ChipWorkload(const ChipModel& model, TrainingSystem system, const 
   }
 }
 
-ChipWorkload::Costs ChipWorkload::costs(const SystolicChip& chip, std::optional<std::int64_t> nodes) const {
+ChipWorkload::Costs ChipWorkload::costs(const SystolicChip& chip, std::optional<std::int64_t> nodes, bool sums) const {
   Costs result;
   for (const Width& width : widths_) {
     auto& times = result.times.emplace_back();
@@ -72,7 +72,9 @@ ChipWorkload::Costs ChipWorkload::costs(const SystolicChip& chip, std::optional<
     auto& backward = result.backward.emplace_back();
     for (const LayerEstimator& layer : width.distinct) {
       const auto pass = [&](Direction direction, std::vector<Joules>& energy) {
-        const PassCost cost = layer.cost(chip, direction);
+        PassCost cost = layer.cost(chip, direction);
+        for (std::size_t i = 0; !sums && i < layer.layer().operators.size(); ++i)
+          if (layer.layer().operators[i].summed_forward) cost.latency[i] = {};
         energy.push_back(cost.dynamic_energy);
         return schedule_pass(layer.order(direction), cost, chip, nodes);
       };
@@ -157,6 +159,32 @@ ChipResult ChipWorkload::evaluate_expert(const SystolicChip& chip, const ExpertP
   Costs found = costs(chip, judgement_.schedule_nodes);
   PlanOutcome outcome = expert_plan(problem(found.times), expert, shifted, judgement_.rules());
   return finish(chip, std::move(found), std::move(outcome));
+}
+
+ChipResult ChipWorkload::evaluate_plan(const SystolicChip& chip, const PipelinePlan& plan) const {
+  Costs found = costs(chip, judgement_.schedule_nodes);
+  auto figures = tessera::evaluate(problem(found.times), plan, judgement_.rules());
+  if (auto* none = std::get_if<NoPlan>(&figures)) return finish(chip, std::move(found), std::move(*none));
+  PipelinePlan timed = plan;
+  timed.time = std::get<PlanFigures>(figures).time;
+  return finish(chip, std::move(found), std::move(timed));
+}
+
+std::vector<SolvedPass> ChipWorkload::solve_passes(const SystolicChip& chip, int width, const IlpOptions& options,
+                                                   std::span<const LinearSolver> installed) const {
+  std::vector<SolvedPass> passes;
+  for (const LayerEstimator& layer : widths_[width_index(width)].distinct)
+    for (const Direction direction : {Direction::forward, Direction::backward}) {
+      const PassCost cost = layer.cost(chip, direction);
+      const ScheduleProblem problem{layer.order(direction), cost.latency, {chip.tensor_cores, chip.vector_cores}};
+      passes.push_back({layer.layer().name, direction, optimal_schedule(problem, {.nodes = kOriginalNodes}),
+                        ilp_schedule(problem, options, installed)});
+    }
+  return passes;
+}
+
+std::vector<std::vector<LayerTimes>> ChipWorkload::compute_times(const SystolicChip& chip) const {
+  return costs(chip, judgement_.schedule_nodes, false).times;
 }
 
 std::size_t ChipWorkload::width_index(int width) const {

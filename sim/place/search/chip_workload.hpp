@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,7 @@
 #include "sim/place/chip/systolic.hpp"
 #include "sim/place/pipeline/placement.hpp"
 #include "sim/place/pipeline/problem.hpp"
+#include "sim/place/schedule/ilp.hpp"
 #include "sim/place/schedule/schedule.hpp"
 
 namespace tessera {
@@ -60,6 +62,14 @@ struct ChipResult {
   Watts power{};    // of one device in use, mean over a step
 };
 
+/// One pass of one layer scheduled twice.
+struct SolvedPass {
+  std::string layer;
+  Direction direction = Direction::forward;
+  Schedule own;
+  IlpSchedule programme;
+};
+
 /// Prepared once; const and safe from several threads.
 class ChipWorkload {
  public:
@@ -67,6 +77,8 @@ class ChipWorkload {
 
   [[nodiscard]] const std::string& name() const { return name_; }
   [[nodiscard]] const TrainingSystem& system() const { return system_; }
+  [[nodiscard]] std::int64_t micro_batch() const { return micro_batch_; }
+  [[nodiscard]] PlacementRules rules() const { return judgement_.rules(); }
 
   /// No plan gives more: perfect pipelines on all devices, every layer at its proven bound, no recomputation, no device
   /// idle.
@@ -82,6 +94,18 @@ class ChipWorkload {
   /// The same operator schedules under an expert's plan.
   [[nodiscard]] ChipResult evaluate_expert(const SystolicChip& chip, const ExpertPlan& expert, bool shifted) const;
 
+  /// The same operator schedules under any plan, whatever it was made for.
+  [[nodiscard]] ChipResult evaluate_plan(const SystolicChip& chip, const PipelinePlan& plan) const;
+  /// Layers without the sums over the tensor-parallel group, by width, by distinct layer.
+  [[nodiscard]] std::vector<std::vector<LayerTimes>> compute_times(const SystolicChip& chip) const;
+  /// One pass of every distinct layer of a width through the integer linear programme, where operators do not share
+  /// ports, and by our own search. Forks: call it before any thread exists.
+  [[nodiscard]] std::vector<SolvedPass> solve_passes(const SystolicChip& chip, int width, const IlpOptions& options,
+                                                     std::span<const LinearSolver> installed = linear_solvers()) const;
+  /// Of the widths: which distinct layer each layer is.
+  [[nodiscard]] std::vector<int> layer_order(int width) const { return widths_[width_index(width)].order; }
+  [[nodiscard]] std::size_t width_index(int width) const;
+
   /// The placement problem of layers with these times.
   [[nodiscard]] PipelineProblem problem(const std::vector<std::vector<LayerTimes>>& times) const;
 
@@ -94,11 +118,11 @@ class ChipWorkload {
   };
   struct Costs;
 
-  [[nodiscard]] Costs costs(const SystolicChip& chip, std::optional<std::int64_t> nodes) const;
+  /// `sums`: with those over the tensor-parallel group.
+  [[nodiscard]] Costs costs(const SystolicChip& chip, std::optional<std::int64_t> nodes, bool sums = true) const;
   [[nodiscard]] double samples_per_second(Seconds step) const;
   [[nodiscard]] ChipResult finish(const SystolicChip& chip, Costs costs, PlanOutcome outcome) const;
   [[nodiscard]] PlanOutcome place(const PipelineProblem& problem) const;
-  [[nodiscard]] std::size_t width_index(int width) const;
 
   std::string name_;
   std::int64_t micro_batch_;

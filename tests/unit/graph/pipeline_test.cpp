@@ -44,9 +44,19 @@ TEST(StageOfLayers, AreAsEqualAsCanBeOrAsGiven) {
             "stage_layers [3, 2] are no 2 counts that add up to 4 layers");
   EXPECT_EQ(refusal([] { stage_of_layers(4, 2, {4}); }), "stage_layers [4] are no 2 counts that add up to 4 layers");
   EXPECT_EQ(refusal([] {
-              stage_of_layers(4, 2, {4, 0});
+              stage_of_layers(4, 3, {2, 0, 2});
             }),
-            "stage_layers [4, 0] are no 2 counts that add up to 4 layers");
+            "stage_layers [2, 0, 2] are no 3 counts that add up to 4 layers");
+}
+
+TEST(StageOfLayers, TheEndsMayHoldNoLayer) {
+  EXPECT_EQ(stage_of_layers(4, 3, {0, 4, 0}), std::vector<int>(4, 1));
+  const Graph graph = training_graph("gpt2");
+  const StageMap map = assign_stages(graph, 3, {0, 12, 0});
+  for (std::size_t i = 0; i < graph.operators.size(); ++i) {
+    const Operator& op = graph.operators[i];
+    EXPECT_EQ(op.layer >= 0, map.of_operator[i] == 1) << graph.names[op.name];
+  }
 }
 
 TEST(AssignStages, EmbeddingComesFirstAndTheHeadLast) {

@@ -1,4 +1,5 @@
 #include "sim/place/chip/gpu_template.hpp"
+#include "sim/cluster/description.hpp"
 
 #include <array>
 #include <cmath>
@@ -85,7 +86,7 @@ TEST_P(KnownTemplate, IsReadBackFromItsDescription) {
   const GpuSpec made = to_spec(gpu_template(GetParam()));
   const std::filesystem::path path =
       std::filesystem::path(testing::TempDir()) / (std::string(GetParam()) + ".made.yaml");
-  write_file(path, platform_yaml(made));
+  write_file(path, gpu_description(made));
   const GpuSpec read = read_gpu(path);
   std::filesystem::remove(path);
   EXPECT_EQ(read.sms, made.sms);

@@ -1,0 +1,162 @@
+#include "models/section_times.hpp"
+
+#include <array>
+#include <map>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include "sim/base/error.hpp"
+#include "sim/config/reader.hpp"
+#include "sim/config/yaml.hpp"
+
+namespace tessera {
+namespace {
+
+constexpr std::size_t kGroups = 6;  // sections x passes
+constexpr std::array<std::string_view, kGroups> kNames{"embedding's forward", "embedding's backward",
+                                                       "block's forward",     "block's backward",
+                                                       "head's forward",      "head's backward"};
+/// What a kernel takes at least, of its price: no cost is zero.
+constexpr double kLeast = 1e-6;
+
+enum class Section : std::uint8_t { embedding, block, head };
+
+std::array<Seconds, kGroups> wanted(const SectionTimes& t) {
+  return {t.embedding.forward, t.embedding.backward, t.block.forward,
+          t.block.backward,    t.head.forward,       t.head.backward};
+}
+
+/// Walks a plan's tasks in their order: what has no layer is embedding or head by where it stands in its pass.
+class SectionWalk {
+ public:
+  explicit SectionWalk(const Plan& plan) : last_(plan.spec.pp - 1) {}
+
+  /// None: a collective's, or the optimizer's.
+  std::optional<std::size_t> group(const Task& task, int stage) {
+    if (task.phase == Phase::optimizer || !std::holds_alternative<KernelId>(task.work)) return std::nullopt;
+    const Pass pass{stage, task.micro_batch, task.phase != Phase::forward};
+    if (pass != pass_) behind_ = false;
+    pass_ = pass;
+    behind_ = behind_ || task.layer >= 0;
+    return 2 * static_cast<std::size_t>(section(task, pass)) + (pass.backward ? 1 : 0);
+  }
+
+ private:
+  struct Pass {
+    int stage = -1;
+    std::int32_t micro_batch = 0;
+    bool backward = false;
+    friend bool operator==(const Pass&, const Pass&) = default;
+  };
+  [[nodiscard]] Section section(const Task& task, const Pass& pass) const {
+    if (task.layer >= 0) return Section::block;
+    if (last_ > 0) return pass.stage == last_ ? Section::head : Section::embedding;
+    return behind_ != pass.backward ? Section::head : Section::embedding;
+  }
+
+  int last_;
+  Pass pass_{};
+  bool behind_ = false;  // a layer of this pass came already
+};
+
+/// Calls `visit` with every task that belongs to a section.
+template <class Plan, class Visit>
+void for_each_task(Plan& plan, Visit visit) {
+  SectionWalk walk(plan);
+  for (int stage = 0; stage < plan.spec.pp; ++stage)
+    for (std::size_t t = plan.stage_begin(stage); t < plan.stage_end(stage); ++t)
+      if (const auto group = walk.group(plan.tasks[t], stage)) visit(plan.tasks[t], *group);
+}
+
+std::int32_t layer_count(const Graph& graph) {
+  std::int32_t most = -1;
+  for (const Operator& op : graph.operators) most = std::max(most, op.layer);
+  return most + 1;
+}
+
+/// What one micro-batch takes in each group, a block's share of all blocks.
+std::array<Seconds, kGroups> priced(const Graph& graph, const Plan& plan, const CostTable& costs) {
+  std::array<Seconds, kGroups> sums{};
+  for_each_task(plan, [&](const Task& task, std::size_t group) {
+    sums[group] += costs[static_cast<std::size_t>(std::get<KernelId>(task.work))].time.p50;
+  });
+  const double blocks = layer_count(graph);
+  for (std::size_t g = 0; g < kGroups; ++g)
+    sums[g] = sums[g] / (static_cast<double>(plan.spec.micro_batches) * (g / 2 == 1 ? blocks : 1.0));
+  return sums;
+}
+
+std::array<double, kGroups> factors(const SectionTimes& times, const std::array<Seconds, kGroups>& sums) {
+  std::array<double, kGroups> result{};
+  const auto targets = wanted(times);
+  for (std::size_t g = 0; g < kGroups; ++g) {
+    if (sums[g] > Seconds()) {
+      result[g] = std::max(kLeast, targets[g] / sums[g]);
+    } else if (targets[g] > Seconds()) {
+      throw RunError(fmt::format("{} has no {} that could take the time given for it", times.model, kNames[g]));
+    }
+  }
+  return result;
+}
+
+Json section_json(const SectionTime& s) {
+  const auto text = [](Seconds time) { return fmt::format("{} us", time / Seconds(1e-6)); };
+  return Json(Json::Object{{"forward", text(s.forward)}, {"backward", text(s.backward)}});
+}
+
+}  // namespace
+
+void describe(Reader& r, SectionTime& s) {
+  r.required("forward", s.forward, "of one micro-batch");
+  r.required("backward", s.backward, "of one micro-batch, gradients of weights included");
+}
+
+void describe(Reader& r, SectionTimes& s) {
+  r.required("model", s.model, "whose times these are");
+  r.required("sequence", s.sequence, "tokens per sample");
+  r.required("micro_batch", s.micro_batch, "samples");
+  r.optional("tp", s.tp, "tensor parallelism; the group's sums are not in the times");
+  r.required("embedding", s.embedding, "what precedes the blocks");
+  r.required("block", s.block, "one layer");
+  r.required("head", s.head, "what follows them");
+  r.optional("source", s.source, "where the times are from");
+  for (const auto& [key, value] : {std::pair<std::string_view, std::int64_t>{"sequence", s.sequence},
+                                   {"micro_batch", s.micro_batch},
+                                   {"tp", s.tp}})
+    if (r.has(key) && value < 1) r.error(key, fmt::format("must be at least 1, found {}", value));
+}
+
+SectionTimes read_section_times(const std::filesystem::path& path) {
+  return read<SectionTimes>(parse_document(path));
+}
+
+std::string to_yaml(const SectionTimes& s) {
+  return yaml_text(Json(Json::Object{{"model", s.model},
+                                     {"sequence", s.sequence},
+                                     {"micro_batch", s.micro_batch},
+                                     {"tp", s.tp},
+                                     {"embedding", section_json(s.embedding)},
+                                     {"block", section_json(s.block)},
+                                     {"head", section_json(s.head)},
+                                     {"source", s.source}}));
+}
+
+void apply(const SectionTimes& times, const Graph& graph, Plan& plan, CostTable& costs) {
+  const auto factor = factors(times, priced(graph, plan, costs));
+  std::map<std::pair<KernelId, std::size_t>, KernelId> stretched;
+  for_each_task(plan, [&](Task& task, std::size_t group) {
+    auto& kernel = std::get<KernelId>(task.work);
+    const auto [at, fresh] = stretched.try_emplace({kernel, group}, static_cast<KernelId>(plan.kernels.size()));
+    if (fresh) {
+      plan.kernels.push_back(Kernel(plan.kernels[static_cast<std::size_t>(kernel)]));
+      KernelCost cost = costs[static_cast<std::size_t>(kernel)];
+      cost.time *= factor[group];
+      cost.energy = cost.energy * factor[group];
+      costs.push_back(cost);
+    }
+    kernel = at->second;
+  });
+}
+
+}  // namespace tessera
