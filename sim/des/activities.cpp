@@ -15,6 +15,7 @@ namespace s4u = simgrid::s4u;
 
 struct Activities::Running {
   Activities* owner = nullptr;
+  std::size_t index = 0;
   s4u::ActivityPtr activity;  // SimGrid does not own what it runs
   Call ended;
 };
@@ -28,16 +29,17 @@ Activities::Activities(Guard& guard) : guard_(guard) {
 
 Activities::~Activities() = default;
 
-Activities::Running& Activities::fresh(Call ended) {
+std::size_t Activities::fresh(Call ended) {
   if (free_.empty()) {
+    free_.push_back(all_.size());
     all_.push_back(std::make_unique<Running>());
-    free_.push_back(all_.back().get());
+    all_.back()->index = free_.back();
   }
-  Running& running = *free_.back();
+  const std::size_t index = free_.back();
   free_.pop_back();
-  running.owner = this;
-  running.ended = std::move(ended);
-  return running;
+  all_[index]->owner = this;
+  all_[index]->ended = std::move(ended);
+  return index;
 }
 
 void Activities::finish(Running& running) {
@@ -46,21 +48,35 @@ void Activities::finish(Running& running) {
   ended_.push_back(std::move(running.activity));
   ended_.back()->set_data(nullptr);
   const Call ended = std::move(running.ended);
-  free_.push_back(&running);
+  free_.push_back(running.index);
   guard_.call(ended, Seconds(simgrid::s4u::Engine::get_clock()));
 }
 
-void Activities::execute(s4u::Host& host, double amount, double bound, double weight, Call ended) {
-  Running& running = fresh(std::move(ended));
+Activities::Execution Activities::execute(s4u::Host& host, double amount, double bound, double weight, Call ended) {
+  const std::size_t index = fresh(std::move(ended));
+  Running& running = *all_[index];
   const s4u::ExecPtr exec = s4u::Exec::init();
   exec->set_flops_amount(amount)->set_bound(bound)->set_priority(weight);
   exec->set_data(&running);
   running.activity = exec;
   exec->set_host(&host)->start();
+  return index;
+}
+
+void Activities::suspend(Execution execution) {
+  all_[execution]->activity->suspend();
+}
+
+void Activities::resume(Execution execution) {
+  all_[execution]->activity->resume();
+}
+
+double Activities::remaining(Execution execution) const {
+  return all_[execution]->activity->get_remaining();
 }
 
 void Activities::transfer(s4u::Host& from, s4u::Host& to, Bytes size, Call ended) {
-  Running& running = fresh(std::move(ended));
+  Running& running = *all_[fresh(std::move(ended))];
   const double payload = std::max(1.0, std::round(size.value() * kPayloadPerByte));
   const s4u::CommPtr flow = s4u::Comm::sendto_init();
   flow->set_payload_size(static_cast<std::uint64_t>(payload));

@@ -3,6 +3,7 @@
 
 #include <simgrid/forward.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -16,6 +17,7 @@ namespace tessera {
 class Activities {
  public:
   using Call = std::function<void()>;
+  using Execution = std::size_t;  // valid until its call
 
   explicit Activities(Guard& guard);
   ~Activities();
@@ -23,18 +25,22 @@ class Activities {
   Activities& operator=(const Activities&) = delete;
 
   /// `amount` at a rate of at most `bound`; where a host cannot serve all, rates grow in proportion to `weight`.
-  void execute(simgrid::s4u::Host& host, double amount, double bound, double weight, Call ended);
+  Execution execute(simgrid::s4u::Host& host, double amount, double bound, double weight, Call ended);
+  void suspend(Execution execution);
+  void resume(Execution execution);
+  /// Of the amount.
+  [[nodiscard]] double remaining(Execution execution) const;
   void transfer(simgrid::s4u::Host& from, simgrid::s4u::Host& to, Bytes size, Call ended);
   [[nodiscard]] std::uint64_t completed() const { return completed_; }
 
  private:
   struct Running;
-  Running& fresh(Call ended);
+  std::size_t fresh(Call ended);
   void finish(Running& running);
 
   Guard& guard_;
   std::vector<std::unique_ptr<Running>> all_;
-  std::vector<Running*> free_;
+  std::vector<std::size_t> free_;                 // into all_
   std::vector<simgrid::s4u::ActivityPtr> ended_;  // SimGrid still touches an activity after its call-back
   std::uint64_t completed_ = 0;
 };

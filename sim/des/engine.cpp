@@ -41,12 +41,25 @@ void Engine::after_this_instant(Call call) {
   impl_->clock.after_this_instant(std::move(call));
 }
 
-void Engine::compute(std::size_t gpu, double sm_share, Seconds duration, Call ended) {
-  impl_->activities.execute(*impl_->gpus[gpu].sms, sm_share * duration.value(), sm_share, sm_share, std::move(ended));
+Engine::Execution Engine::compute(std::size_t gpu, double sm_share, Seconds duration, Call ended) {
+  return impl_->activities.execute(*impl_->gpus[gpu].sms, sm_share * duration.value(), sm_share, sm_share,
+                                   std::move(ended));
 }
 
-void Engine::memory(std::size_t gpu, double sm_share, Bytes size, BytesPerSec rate, Call ended) {
-  impl_->activities.execute(*impl_->gpus[gpu].hbm, size.value(), rate.value(), sm_share, std::move(ended));
+Engine::Execution Engine::memory(std::size_t gpu, double sm_share, Bytes size, BytesPerSec rate, Call ended) {
+  return impl_->activities.execute(*impl_->gpus[gpu].hbm, size.value(), rate.value(), sm_share, std::move(ended));
+}
+
+void Engine::suspend(Execution execution) {
+  impl_->activities.suspend(execution);
+}
+
+void Engine::resume(Execution execution) {
+  impl_->activities.resume(execution);
+}
+
+double Engine::remaining(Execution execution) const {
+  return impl_->activities.remaining(execution);
 }
 
 void Engine::transfer(std::size_t from, std::size_t to, Bytes size, Call ended) {

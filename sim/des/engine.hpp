@@ -1,6 +1,7 @@
 // SimGrid as this program uses it: a clock, SM pools, HBM and network links. No SimGrid type leaves this header.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -29,6 +30,7 @@ struct EngineNetwork {
 class Engine {
  public:
   using Call = std::function<void()>;
+  using Execution = std::size_t;  // what compute and memory started; valid until its call
 
   Engine(const std::vector<EngineGpu>& gpus, EngineNetwork network);
   ~Engine();
@@ -42,10 +44,14 @@ class Engine {
   void after_this_instant(Call call);
 
   /// Blocks that hold `sm_share` SMs for `duration`; longer where the shares on the GPU exceed its SMs.
-  void compute(std::size_t gpu, double sm_share, Seconds duration, Call ended);
+  Execution compute(std::size_t gpu, double sm_share, Seconds duration, Call ended);
   /// Traffic of `sm_share` SMs with device memory, at `rate` or, where the GPU's bandwidth does not serve all, less:
   /// every SM gets the same then, unless it wants less.
-  void memory(std::size_t gpu, double sm_share, Bytes size, BytesPerSec rate, Call ended);
+  Execution memory(std::size_t gpu, double sm_share, Bytes size, BytesPerSec rate, Call ended);
+  void suspend(Execution execution);
+  void resume(Execution execution);
+  /// SM-seconds or bytes.
+  [[nodiscard]] double remaining(Execution execution) const;
   /// A flow between different GPUs, without latency.
   void transfer(std::size_t from, std::size_t to, Bytes size, Call ended);
 

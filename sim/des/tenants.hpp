@@ -2,18 +2,17 @@
 #pragma once
 
 #include <span>
-#include <string_view>
 
 #include "sim/dispatch/evaluate.hpp"
 
 namespace tessera {
 
 /// What `evaluate` answers, by SimGrid. Once per process.
-Timeline simulate_tenants(std::span<const Tenant> tenants, const GpuSpec& gpu, std::string_view policy,
+Timeline simulate_tenants(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchPolicy& policy,
                           const SharingOptions& options = {});
 
 /// The same in a process of its own.
-Timeline simulate_tenants_isolated(std::span<const Tenant> tenants, const GpuSpec& gpu, std::string_view policy,
+Timeline simulate_tenants_isolated(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchPolicy& policy,
                                    const SharingOptions& options = {});
 
 }  // namespace tessera

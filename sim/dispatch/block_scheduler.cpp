@@ -42,38 +42,57 @@ SmPool::Amounts SmPool::needs(const BlockFootprint& footprint) {
   return {static_cast<double>(footprint.threads), 1.0, registers_of(footprint), footprint.shared_memory.value()};
 }
 
-/// How many blocks every SM has room for. Multiplies by the reciprocal, so that the compiler can take several SMs at
-/// once; the slack is far above its rounding and far below one part in the amounts, which are whole numbers.
-void SmPool::find_room(const Amounts& need) {
+/// How many blocks every SM of the range has room for. Multiplies by the reciprocal, so that the compiler can take
+/// several SMs at once; the slack is far above its rounding and far below one part in the amounts, which are whole
+/// numbers.
+std::int64_t SmPool::find_room(const Amounts& need, SmRange range) {
   constexpr double kSlack = 1e-9;
-  std::ranges::fill(room_, static_cast<int>(limit_[kBlocks]));
-  for (std::size_t r = 0; r < kResources; ++r) {
+  int* const room = room_.data();
+  const double slots = limit_[kBlocks];
+  const double* const taken = used_[kBlocks].data();
+  for (std::size_t s = 0; s < sms_; ++s) room[s] = static_cast<int>(slots - taken[s]);
+  for (const std::size_t r : {kThreads, kRegisters, kSharedMemory}) {
     if (need[r] <= 0) continue;
     const double each = 1 / need[r], limit = limit_[r];
     const double* const used = used_[r].data();
-    for (std::size_t s = 0; s < sms_; ++s) {
-      room_[s] = std::min(room_[s], static_cast<int>((limit - used[s]) * each + kSlack));
+    for (std::size_t s = 0; s < sms_; ++s)
+      room[s] = std::min(room[s], static_cast<int>((limit - used[s]) * each + kSlack));
+  }
+  if (range.count > 0) {
+    const int all = static_cast<int>(sms_);
+    for (int s = 0; s < all; ++s) {
+      if ((s - range.begin + all) % all >= range.count) room[s] = 0;
     }
   }
+  int total = 0;  // at most SMs x 2,048 threads
+  for (std::size_t s = 0; s < sms_; ++s) total += room[s];
+  return total;
 }
 
-SmPool::Placed SmPool::place(const BlockFootprint& footprint, std::int64_t blocks) {
+std::int64_t SmPool::room(const BlockFootprint& footprint, SmRange range) {
+  return find_room(needs(footprint), range);
+}
+
+std::int64_t SmPool::place(const BlockFootprint& footprint, std::int64_t blocks, SmRange range,
+                           std::vector<int>& on_sm) {
   const Amounts need = needs(footprint);
-  find_room(need);
-  const std::int64_t total = std::accumulate(room_.begin(), room_.end(), std::int64_t{0});
-  Placed placed{std::min(blocks, total), std::vector<int>(sms_)};
+  const std::int64_t total = find_room(need, range);
+  if (total == 0) return 0;
   if (blocks >= total) {
-    placed.on_sm = room_;
-  } else if (resident_ == 0) {  // one after the other around all SMs
+    blocks = total;
+    on_sm = room_;
+  } else if (resident_ == 0 && range.count == 0) {  // one after the other around all SMs
+    on_sm.resize(sms_);
     const auto each = static_cast<int>(blocks / static_cast<std::int64_t>(sms_));
     const auto more = static_cast<std::ptrdiff_t>(blocks % static_cast<std::int64_t>(sms_));
-    std::fill(placed.on_sm.begin(), placed.on_sm.begin() + more, each + 1);
-    std::fill(placed.on_sm.begin() + more, placed.on_sm.end(), each);
+    std::fill(on_sm.begin(), on_sm.begin() + more, each + 1);
+    std::fill(on_sm.begin() + more, on_sm.end(), each);
   } else {
-    fill_least_loaded(need[kThreads], blocks, placed.on_sm);
+    on_sm.resize(sms_);
+    fill_least_loaded(need[kThreads], blocks, on_sm);
   }
-  take(need, placed, 1);
-  return placed;
+  take(need, blocks, on_sm, 1);
+  return blocks;
 }
 
 // One block after the other to the least loaded SM means: an SM of load u takes blocks at the levels u, u + t,
@@ -86,7 +105,10 @@ void SmPool::fill_least_loaded(double threads, std::int64_t blocks, std::vector<
     const int most = static_cast<int>((level - load[s] + threads - 1) * each + kSlack);
     return std::clamp(most, 0, room_[s]);
   };
-  int low = 0, high = static_cast<int>(limit_[kThreads]) + 1;  // all below `low` fit, not all below `high`
+  double least = limit_[kThreads];
+  for (std::size_t s = 0; s < sms_; ++s) least = std::min(least, load[s]);
+  // All below `low` fit, not all below `high`.
+  int low = static_cast<int>(least), high = static_cast<int>(limit_[kThreads]) + 1;
   while (high - low > 1) {
     const int middle = std::midpoint(low, high);
     int taken = 0;
@@ -103,19 +125,19 @@ void SmPool::fill_least_loaded(double threads, std::int64_t blocks, std::vector<
   }
 }
 
-void SmPool::take(const Amounts& need, const Placed& placed, int sign) {
-  const int* const on_sm = placed.on_sm.data();
+void SmPool::take(const Amounts& need, std::int64_t blocks, const std::vector<int>& on_sm, int sign) {
+  const int* const placed = on_sm.data();
   for (std::size_t r = 0; r < kResources; ++r) {
     if (need[r] <= 0) continue;
     const double each = sign * need[r];
     double* const used = used_[r].data();
-    for (std::size_t s = 0; s < sms_; ++s) used[s] += on_sm[s] * each;
+    for (std::size_t s = 0; s < sms_; ++s) used[s] += placed[s] * each;
   }
-  resident_ += sign * placed.blocks;
+  resident_ += sign * blocks;
 }
 
-void SmPool::release(const BlockFootprint& footprint, const Placed& placed) {
-  take(needs(footprint), placed, -1);
+void SmPool::release(const BlockFootprint& footprint, std::int64_t blocks, const std::vector<int>& on_sm) {
+  take(needs(footprint), blocks, on_sm, -1);
 }
 
 }  // namespace tessera

@@ -16,20 +16,22 @@ namespace tessera {
 /// the occupancy wins, because the kernel's time was derived from it.
 BlockFootprint fitted_footprint(const SmLimits& limits, BlockFootprint footprint, int blocks_per_sm);
 
+/// SMs that a process may use: `count` of them from `begin` on, around the end; none: all.
+struct SmRange {
+  int begin = 0, count = 0;
+};
+
 /// Free resources of every SM. A block goes to the least loaded SM (by threads) that has room, lowest index first
 /// (papers: Amert et al. RTSS 2017; Olmedo et al. RTAS 2020).
 class SmPool {
  public:
   SmPool(int sms, const SmLimits& limits);
 
-  /// Blocks of one kernel that were placed together.
-  struct Placed {
-    std::int64_t blocks = 0;
-    std::vector<int> on_sm;  // how many of them, for every SM
-  };
-  /// Places up to `blocks` blocks, as many as fit.
-  Placed place(const BlockFootprint& footprint, std::int64_t blocks);
-  void release(const BlockFootprint& footprint, const Placed& placed);
+  /// Places up to `blocks` blocks, as many as fit, and says how many; `on_sm`: how many of them on every SM.
+  std::int64_t place(const BlockFootprint& footprint, std::int64_t blocks, SmRange range, std::vector<int>& on_sm);
+  void release(const BlockFootprint& footprint, std::int64_t blocks, const std::vector<int>& on_sm);
+  /// How many blocks have room now.
+  std::int64_t room(const BlockFootprint& footprint, SmRange range);
   /// True if nothing runs anywhere.
   [[nodiscard]] bool empty() const { return resident_ == 0; }
 
@@ -37,9 +39,9 @@ class SmPool {
   enum Resource : std::size_t { kThreads, kBlocks, kRegisters, kSharedMemory, kResources };
   using Amounts = std::array<double, kResources>;
   static Amounts needs(const BlockFootprint& footprint);
-  void find_room(const Amounts& need);
+  std::int64_t find_room(const Amounts& need, SmRange range);
   void fill_least_loaded(double threads, std::int64_t blocks, std::vector<int>& on_sm) const;
-  void take(const Amounts& need, const Placed& placed, int sign);
+  void take(const Amounts& need, std::int64_t blocks, const std::vector<int>& on_sm, int sign);
 
   std::size_t sms_;
   Amounts limit_;

@@ -16,6 +16,7 @@ namespace tessera {
 /// Formulas and sources: README.md, "Interference".
 struct SharingTerms {
   bool hbm = true;     // bandwidth is shared; off: everyone gets what it asks for
+  bool issue = true;   // blocks that together fill more than the SMs share their issue slots
   bool l2 = true;      // others evict one's lines and hold the L2's ports
   bool clock = true;   // the power cap lowers the clock
   bool launch = true;  // gap between dependent kernels, longer the more tenants are active

@@ -27,6 +27,9 @@ struct DeviceKernel {
   [[nodiscard]] BytesPerSec demand_of(std::int64_t resident) const {
     return static_cast<double>(resident) * hbm_per_block / tile_latency;
   }
+  [[nodiscard]] Watts power_of(std::int64_t resident) const {
+    return static_cast<double>(resident) * energy_per_block / tile_latency;
+  }
 };
 
 /// On a share of the GPU there are more waves, and each SM can draw more bandwidth, so that tiles which wait for

@@ -18,4 +18,11 @@ Timeline evaluate(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchP
 Timeline evaluate(std::span<const Tenant> tenants, const GpuSpec& gpu, std::string_view policy,
                   const SharingOptions& options = {});
 
+/// One slice, already cut; for searches.
+struct Program;
+Timeline evaluate_program(const Program& program, DispatchPolicy& policy, const SharingOptions& options);
+/// Adds what happened on another slice; afterwards `order` puts everything in order of its end.
+void merge(Timeline& into, Timeline&& part);
+void order(Timeline& timeline);
+
 }  // namespace tessera

@@ -54,25 +54,47 @@ TEST(FittedFootprintTest, LeavesAloneWhatAgrees) {
   EXPECT_EQ(fitted.shared_memory, Bytes(1000.0));
 }
 
+struct Placed {
+  std::int64_t blocks = 0;
+  std::vector<int> on_sm{};
+};
+
+Placed place(SmPool& pool, const BlockFootprint& footprint, std::int64_t blocks, SmRange range = {}) {
+  Placed placed;
+  placed.blocks = pool.place(footprint, blocks, range, placed.on_sm);
+  return placed;
+}
+
 TEST(SmPoolTest, LeastLoadedSmFirstLowestIndexFirst) {
   SmPool pool(3, kSm);
   const BlockFootprint half{1024, 16, Bytes(0.0)}, quarter{512, 16, Bytes(0.0)};
-  EXPECT_EQ(pool.place(half, 1).on_sm, (std::vector{1, 0, 0}));
-  EXPECT_EQ(pool.place(quarter, 3).on_sm, (std::vector{0, 2, 1}));  // to 1, 2, then 1 again: 512 < 1024
-  EXPECT_EQ(pool.place(quarter, 2).on_sm, (std::vector{1, 0, 1}));  // loads 1024, 1024, 512: to 2, then 0
+  EXPECT_EQ(place(pool, half, 1).on_sm, (std::vector{1, 0, 0}));
+  EXPECT_EQ(place(pool, quarter, 3).on_sm, (std::vector{0, 2, 1}));  // to 1, 2, then 1 again: 512 < 1024
+  EXPECT_EQ(place(pool, quarter, 2).on_sm, (std::vector{1, 0, 1}));  // loads 1024, 1024, 512: to 2, then 0
 }
 
 TEST(SmPoolTest, PlacesWhatFitsAndTakesItBack) {
   SmPool pool(2, kSm);
   const BlockFootprint half{1024, 16, Bytes(0.0)};
   EXPECT_TRUE(pool.empty());
-  const SmPool::Placed all = pool.place(half, 100);
+  const Placed all = place(pool, half, 100);
   EXPECT_EQ(all.blocks, 4);
   EXPECT_EQ(all.on_sm, (std::vector{2, 2}));
-  EXPECT_EQ(pool.place(half, 1).blocks, 0);
-  pool.release(half, all);
+  EXPECT_EQ(place(pool, half, 1).blocks, 0);
+  EXPECT_EQ(pool.room(half, {}), 0);
+  pool.release(half, all.blocks, all.on_sm);
   EXPECT_TRUE(pool.empty());
-  EXPECT_EQ(pool.place(half, 3).on_sm, (std::vector{2, 1}));
+  EXPECT_EQ(pool.room(half, {}), 4);
+  EXPECT_EQ(place(pool, half, 3).on_sm, (std::vector{2, 1}));
+}
+
+// An MPS client with a cap keeps to its SMs, around the end.
+TEST(SmPoolTest, RangeIsKept) {
+  SmPool pool(4, kSm);
+  const BlockFootprint half{1024, 16, Bytes(0.0)};
+  EXPECT_EQ(place(pool, half, 3, {3, 2}).on_sm, (std::vector{2, 0, 0, 1}));
+  EXPECT_EQ(place(pool, half, 9, {3, 2}).on_sm, (std::vector{0, 0, 0, 1}));
+  EXPECT_EQ(place(pool, half, 9).on_sm, (std::vector{0, 2, 2, 0}));
 }
 
 /// One block at a time, as the hardware does it.
@@ -122,11 +144,11 @@ TEST(SmPoolTest, EqualsPlacingOneBlockAtATime) {
     const int sms = 1 + static_cast<int>(rng.below(150));
     SmPool pool(sms, kSm);
     OneByOne reference(sms);
-    std::vector<std::pair<BlockFootprint, SmPool::Placed>> resident;
+    std::vector<std::pair<BlockFootprint, Placed>> resident;
     for (int step = 0; step < 150; ++step) {
       if (!resident.empty() && rng.below(3) == 0) {
         const auto leaving = resident.begin() + rng.below(static_cast<std::uint32_t>(resident.size()));
-        pool.release(leaving->first, leaving->second);
+        pool.release(leaving->first, leaving->second.blocks, leaving->second.on_sm);
         reference.release(leaving->first, leaving->second.on_sm);
         resident.erase(leaving);
         continue;
@@ -134,7 +156,11 @@ TEST(SmPoolTest, EqualsPlacingOneBlockAtATime) {
       const BlockFootprint footprint{static_cast<int>(1 + rng.below(1024)), static_cast<int>(rng.below(128)),
                                      Bytes(static_cast<double>(rng.below(100000)))};
       const auto blocks = std::int64_t{1} + rng.below(static_cast<std::uint32_t>(3 * sms));
-      const SmPool::Placed placed = pool.place(footprint, blocks);
+      const Placed placed = place(pool, footprint, blocks);
+      if (placed.blocks == 0) {
+        ASSERT_EQ(reference.place(footprint, blocks), std::vector<int>(static_cast<std::size_t>(sms)));
+        continue;
+      }
       ASSERT_EQ(placed.on_sm, reference.place(footprint, blocks)) << "seed " << seed << ", step " << step;
       ASSERT_EQ(placed.blocks, std::accumulate(placed.on_sm.begin(), placed.on_sm.end(), std::int64_t{0}));
       resident.emplace_back(footprint, placed);
