@@ -32,6 +32,10 @@ class Check final : public Command {
     for (const ScenarioFile& file : read_scenarios(scenarios_, settings_)) {
       const auto latency = make_latency_model(file.scenario.latency_model);
       for (const RunSection& section : file.scenario.runs) {
+        if (!section.tenants.empty()) {
+          if (!describe_tenants(file, resolve_tenants(file.scenario, section, *latency), list)) all_fit = false;
+          continue;
+        }
         RunSpec spec = resolve(file.scenario, section);
         spec.parallel = chosen_parallelism(spec, *latency);
         if (!describe_run(file, spec, list)) all_fit = false;
@@ -64,6 +68,30 @@ class Check final : public Command {
                fits ? "" : ": does not fit");
     if (!fits) fmt::print("{}\n", memory_complaint(spec, footprint));
     return fits;
+  }
+
+  /// The same of tenants, one line per GPU.
+  bool describe_tenants(const ScenarioFile& file, const SharedRunSpec& spec, Json& list) const {
+    bool all_fit = true;
+    for (const SharedGpu& shared : spec.gpus) {
+      Bytes memory;
+      for (const TenantWorkload& workload : shared.workloads) memory += workload.memory;
+      const bool fits = memory <= shared.gpu.memory;
+      all_fit = all_fit && fits;
+      if (json_)
+        list.push(Json(Json::Object{{"scenario", spec.scenario},
+                                    {"run", spec.name},
+                                    {"gpu", shared.gpu.name},
+                                    {"device", shared.device},
+                                    {"tenants", shared.tenants.size()},
+                                    {"memory_bytes", memory.value()},
+                                    {"capacity_bytes", shared.gpu.memory.value()},
+                                    {"fits", fits}}));
+      else
+        fmt::print("{}: {}: {} tenants on {}, {} of {}{}\n", file.path.string(), spec.name, shared.tenants.size(),
+                   shared.gpu.name, format(memory), format(shared.gpu.memory), fits ? "" : ": do not fit");
+    }
+    return all_fit;
   }
 
   std::vector<std::string> scenarios_, settings_;

@@ -34,6 +34,15 @@ void add_all(std::vector<std::pair<std::string, std::string>>& list, const fs::p
     if (entry.path().extension() == ".json") add_file(list, entry.path());
 }
 
+/// With the weights of the latency model; sorted, each once.
+std::vector<std::pair<std::string, std::string>> with_weights(std::vector<std::pair<std::string, std::string>> list) {
+  add_all(list, home() / "calibration" / "weights");
+  std::ranges::sort(list);
+  const auto repeated = std::ranges::unique(list);
+  list.erase(repeated.begin(), repeated.end());
+  return list;
+}
+
 Json scalar_as_json(const Node& node) {
   if (node.quoted) return node.scalar;
   if (node.scalar == "true" || node.scalar == "false") return node.scalar == "true";
@@ -61,11 +70,26 @@ std::vector<std::pair<std::string, std::string>> input_hashes(const ScenarioFile
     if (run.name == spec.name)
       for (const auto& path : {std::optional(run.workload.model), run.gpu, run.cluster, run.profile, run.section_times})
         if (path) add_file(list, *path);
-  add_all(list, home() / "calibration" / "weights");
-  std::ranges::sort(list);
-  const auto repeated = std::ranges::unique(list);
-  list.erase(repeated.begin(), repeated.end());
-  return list;
+  return with_weights(std::move(list));
+}
+
+std::vector<std::pair<std::string, std::string>> input_hashes(const ScenarioFile& file, const RunSection& section) {
+  std::vector<std::pair<std::string, std::string>> list;
+  add_file(list, file.path);
+  std::vector<std::string> gpus = section.sharing.devices;
+  if (section.gpu) gpus.push_back(*section.gpu);
+  for (const std::string& gpu : gpus) {
+    add_named(list, home() / "platforms" / "gpus", gpu);
+    add_file(list, gpu);
+  }
+  for (const TenantSection& tenant : section.tenants) {
+    if (tenant.profile) add_file(list, *tenant.profile);
+    if (tenant.arrivals && tenant.arrivals->trace) add_file(list, *tenant.arrivals->trace);
+    if (!tenant.model) continue;
+    add_named(list, home() / "scenarios" / "models", *tenant.model);
+    add_file(list, *tenant.model);
+  }
+  return with_weights(std::move(list));
 }
 
 Json as_json(const Node& node) {

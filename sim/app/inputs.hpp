@@ -14,6 +14,9 @@ namespace tessera {
 /// platform's files and the latency model's weights.
 std::vector<std::pair<std::string, std::string>> input_hashes(const ScenarioFile& file, const RunSpec& spec);
 
+/// The same of a run of tenants.
+std::vector<std::pair<std::string, std::string>> input_hashes(const ScenarioFile& file, const RunSection& section);
+
 /// A document as JSON: numbers and words of unquoted scalars keep their meaning.
 Json as_json(const Node& node);
 

@@ -20,6 +20,15 @@ void resolve_path(Node& map, std::string_view key, std::string_view extension, c
   }
 }
 
+void resolve_tenant_paths(Node& tenants, const std::filesystem::path& folder) {
+  for (Node& tenant : tenants.items) {
+    resolve_path(tenant, "model", ".json", folder);
+    resolve_path(tenant, "profile", "", folder);
+    for (auto& [name, value] : tenant.fields)
+      if (name == "arrivals") resolve_path(value, "trace", "", folder);
+  }
+}
+
 void resolve_paths(Document& document, const std::filesystem::path& folder) {
   for (auto& [key, runs] : document.root.fields) {
     if (key != "runs") continue;
@@ -28,8 +37,10 @@ void resolve_paths(Document& document, const std::filesystem::path& folder) {
       resolve_path(item, "cluster", ".yaml", folder);
       resolve_path(item, "profile", ".yaml", folder);
       resolve_path(item, "section_times", ".yaml", folder);
-      for (auto& [name, workload] : item.fields)
-        if (name == "workload") resolve_path(workload, "model", ".json", folder);
+      for (auto& [name, value] : item.fields) {
+        if (name == "workload") resolve_path(value, "model", ".json", folder);
+        if (name == "tenants") resolve_tenant_paths(value, folder);
+      }
     }
   }
 }
@@ -127,6 +138,20 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
   spec.simulation.cuda_graph = w.cuda_graph;
   spec.cold_allocator = w.allocator == AllocatorState::cold;
   return spec;
+}
+
+SharedSections shared_sections(const Scenario& scenario, const RunSection& section) {
+  return {scenario.name,
+          section.name,
+          section.dispatch,
+          section.gpu ? std::vector{*section.gpu} : section.sharing.devices,
+          section.sharing,
+          section.tenants,
+          static_cast<std::uint64_t>(scenario.seed)};
+}
+
+SharedRunSpec resolve_tenants(const Scenario& scenario, const RunSection& section, const LatencyModel& latency) {
+  return resolve_sharing(shared_sections(scenario, section), latency);
 }
 
 }  // namespace tessera

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "sim/app/run.hpp"
+#include "sim/app/tenants/shared_run.hpp"
 #include "sim/base/dtype.hpp"
 #include "sim/base/units.hpp"
 #include "sim/config/reader.hpp"
@@ -55,6 +56,8 @@ struct RunSection {
   ParallelSection parallel;
   double collective_payload = kNcclPayload;
   std::string placement = "packed", dispatch = "streams", serving = "static";
+  std::vector<TenantSection> tenants{};  // instead of the workload
+  SharingSection sharing;
 };
 
 struct Scenario {
@@ -89,6 +92,11 @@ ClusterSpec platform_of(const RunSection& section);
 
 /// A run with its model and platform loaded.
 RunSpec resolve(const Scenario& scenario, const RunSection& section);
+
+/// What a run of tenants is made of; refers to `section`.
+SharedSections shared_sections(const Scenario& scenario, const RunSection& section);
+/// A run of tenants; they are read and checked with the scenario.
+SharedRunSpec resolve_tenants(const Scenario& scenario, const RunSection& section, const LatencyModel& latency);
 
 /// The table of every key, generated from `describe`, in Markdown.
 std::string scenario_reference();

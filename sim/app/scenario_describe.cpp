@@ -152,12 +152,12 @@ void check_model_split(Reader& r, const RunSection& s, const ModelConfig& model)
                                     s.workload.sequence, model.positions, model.name));
 }
 
-void check_dtype(Reader& r, Dtype dtype, const GpuSpec& gpu) {
+void check_dtype(Reader& r, Dtype dtype, const GpuSpec& gpu, std::string_view key) {
   if (gpu.peak_of(dtype) > FlopsPerSec()) return;
   std::vector<std::string_view> there;
   for (const Dtype other : kDtypes)
     if (gpu.peak_of(other) > FlopsPerSec()) there.push_back(to_string(other));
-  r.error("workload", fmt::format("{} has no {}; it has {}", gpu.name, to_string(dtype), fmt::join(there, ", ")));
+  r.error(key, fmt::format("{} has no {}; it has {}", gpu.name, to_string(dtype), fmt::join(there, ", ")));
 }
 
 void check_plan_size(Reader& r, const RunSection& s) {
@@ -188,7 +188,7 @@ void check_sections(Reader& r, const RunSection& s) {
 void check_together(Reader& r, const RunSection& s) {
   const ClusterSpec cluster = platform_of(s);
   check_model_split(r, s, find_model(s.workload.model));
-  check_dtype(r, s.workload.dtype, cluster.gpu);
+  check_dtype(r, s.workload.dtype, cluster.gpu, "workload");
   check_world(r, s, cluster);
   if (r.ok()) check_batch_split(r, s, replicas(s, s.gpus.value_or(cluster.gpus())));
   if (r.ok()) check_plan_size(r, s);
@@ -241,10 +241,50 @@ void describe(Reader& r, ParallelSection& s) {
   if (r.has("bucket") && s.bucket <= Bytes()) r.error("bucket", "must be positive");
 }
 
+namespace {
+
+/// Keys of a run that mean nothing to tenants.
+void check_tenant_run(Reader& r, const RunSection& s) {
+  for (const char* key : {"cluster", "profile", "nodes", "gpus", "parallel", "placement", "serving"})
+    if (r.has(key)) r.error(key, "a run of tenants takes gpu or sharing.devices");
+  if (s.gpu && !s.sharing.devices.empty()) r.error("gpu", "both 'gpu' and 'sharing.devices' are given; keep one");
+  if (!s.gpu && s.sharing.devices.empty()) r.error("", "missing key 'gpu', or 'devices' in 'sharing'");
+  for (const std::string& gpu : s.sharing.devices) look_up(r, "sharing", [&] { find_gpu(gpu); });
+  if (s.gpu) look_up(r, "gpu", [&] { find_gpu(*s.gpu); });
+  look_up(r, "dispatch", [&] { make_dispatch_policy(s.dispatch); });
+  if (!r.ok()) return;
+  for (const TenantSection& tenant : s.tenants) {
+    const auto on = tenant.devices.empty() ? std::vector{0} : tenant.devices;
+    if (on.front() < 0 || tenant.profile) continue;
+    for (const std::string& gpu : s.gpu ? std::vector{*s.gpu} : s.sharing.devices)
+      check_dtype(r, tenant.dtype, find_gpu(gpu), "tenants");
+  }
+  for (const std::string& mistake : sharing_mistakes(shared_sections({}, s))) r.error("tenants", mistake);
+}
+
+/// True if the run has tenants, which are then all that is computed.
+bool describe_tenants(Reader& r, RunSection& s) {
+  r.optional("tenants", s.tenants, "models that share GPUs, instead of a workload");
+  r.optional("sharing", s.sharing, "how the tenants share");
+  if (r.has("tenants") && r.ok() && s.tenants.empty()) r.error("tenants", "at least one tenant is needed");
+  if (!r.has("tenants")) {
+    if (r.has("sharing")) r.error("sharing", "is about tenants, and there are none");
+    return false;
+  }
+  if (Node workload; r.has("workload")) {
+    r.optional("workload", workload, "");
+    r.error("workload", "both 'workload' and 'tenants' are given; keep one");
+  }
+  return true;
+}
+
+}  // namespace
+
 void describe(Reader& r, RunSection& s) {
   r.required("name", s.name, "of this run; names the folder of its results");
   check_name(r, s.name);
-  r.required("workload", s.workload, "what is computed");
+  const bool shared = describe_tenants(r, s);
+  if (!shared) r.required("workload", s.workload, "what is computed");
   r.optional("gpu", s.gpu, "one GPU in a plain host (`tessera list platforms`); or:");
   r.optional("cluster", s.cluster, "a node or cluster (`tessera list platforms`), or a path to one");
   r.optional("profile", s.profile,
@@ -262,6 +302,10 @@ void describe(Reader& r, RunSection& s) {
   r.optional("serving", s.serving, "inference: how prompts become batches (`tessera list policies`)");
   check_positive(r, "nodes", s.nodes);
   check_positive(r, "gpus", s.gpus);
+  if (shared) {
+    if (r.ok()) check_tenant_run(r, s);
+    return;
+  }
   if (!r.printing() && s.gpu.has_value() == s.cluster.has_value())
     r.error("", s.gpu ? "both 'gpu' and 'cluster' are given; keep one" : "missing key 'gpu' or 'cluster'");
   else if (!r.printing())

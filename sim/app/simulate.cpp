@@ -56,12 +56,41 @@ class Simulate final : public Command {
     const auto latency = make_latency_model(file.scenario.latency_model);
     for (const RunSection& section : file.scenario.runs) {
       if (!only_.empty() && std::ranges::find(only_, section.name) == only_.end()) continue;
+      if (!section.tenants.empty()) {
+        run_tenants(file, section, *latency, summaries);
+        continue;
+      }
       const RunSpec spec = resolve(file.scenario, section);
       const RunResult result = [&] {
         const Progress progress(fmt::format("simulating {} / {}", spec.scenario, spec.name));
         return tessera::run(spec, *latency);
       }();
       report(file, spec, result, summaries);
+    }
+  }
+
+  void run_tenants(const ScenarioFile& file, const RunSection& section, const LatencyModel& latency,
+                   Json& summaries) const {
+    const SharedRunSpec spec = resolve_tenants(file.scenario, section, latency);
+    const std::vector<SharedResult> results = [&] {
+      const Progress progress(fmt::format("simulating {} / {}", spec.scenario, spec.name));
+      return run_shared(spec);
+    }();
+    const Manifest manifest{spec.scenario, spec.name, file.scenario.seed, as_json(file.document.root),
+                            input_hashes(file, section)};
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      auto folder =
+          (out_.empty() ? std::filesystem::path("results") / spec.scenario : std::filesystem::path(out_)) / spec.name;
+      if (results.size() > 1) folder /= fmt::format("device{}", results[i].summary.device);
+      const auto written =
+          write_folder(folder, tenant_files(spec.gpus[i], results[i]),
+                       tenants_trace(spec.gpus[i].tenants, kernel_names(spec.gpus[i]), results[i].timeline), manifest);
+      if (json_) {
+        summaries.push(sharing_json(results[i].summary));
+        continue;
+      }
+      fmt::print("{}Files in {}: {}\n\n", sharing_text(results[i].summary), folder.string(), fmt::join(written, ", "));
+      std::fflush(stdout);
     }
   }
 

@@ -53,18 +53,29 @@ Json manifest_json(const Manifest& manifest) {
                            {"resolved_scenario", manifest.resolved}});
 }
 
-std::vector<std::string> write_outputs(const std::filesystem::path& folder, const Summary& summary, const Plan& plan,
-                                       const CostTable& costs, const Trace& trace, const Manifest& manifest) {
-  const std::string timeline = chrome_trace(trace, plan);
+std::vector<std::string> write_folder(const std::filesystem::path& folder, const OutputFiles& files,
+                                      std::string timeline, const Manifest& manifest) {
   const bool pack = timeline.size() > kGzipAbove;
   const std::string timeline_name = pack ? "trace.json.gz" : "trace.json";
   remove_earlier(folder / "manifest.json");  // written last: a set without it is not complete
   remove_earlier(folder / (pack ? "trace.json" : "trace.json.gz"));
-  write_file(folder / "summary.json", summary_json(summary).dump() + "\n");
-  write_file(folder / "ops.csv", ops_csv(plan, costs, trace));
-  write_file(folder / timeline_name, pack ? gzip(timeline) : timeline);
+  std::vector<std::string> names;
+  for (const auto& [name, content] : files) {
+    write_file(folder / name, content);
+    names.push_back(name);
+  }
+  write_file(folder / timeline_name, pack ? gzip(timeline) : std::move(timeline));
   write_file(folder / "manifest.json", manifest_json(manifest).dump() + "\n");
-  return {"summary.json", "ops.csv", timeline_name, "manifest.json"};
+  names.push_back(timeline_name);
+  names.emplace_back("manifest.json");
+  return names;
+}
+
+std::vector<std::string> write_outputs(const std::filesystem::path& folder, const Summary& summary, const Plan& plan,
+                                       const CostTable& costs, const Trace& trace, const Manifest& manifest) {
+  return write_folder(folder,
+                      {{"summary.json", summary_json(summary).dump() + "\n"}, {"ops.csv", ops_csv(plan, costs, trace)}},
+                      chrome_trace(trace, plan), manifest);
 }
 
 }  // namespace tessera

@@ -49,7 +49,13 @@ std::string content_hash(std::string_view content);
 /// The program's version and those of the libraries it was built with.
 std::vector<std::pair<std::string, std::string>> program_versions();
 
-/// Writes summary.json, ops.csv, trace.json (trace.json.gz above 20 MB) and manifest.json; returns their names.
+/// Names and contents.
+using OutputFiles = std::vector<std::pair<std::string, std::string>>;
+/// Writes `files`, the timeline as trace.json (trace.json.gz above 20 MB) and manifest.json; returns their names.
+std::vector<std::string> write_folder(const std::filesystem::path& folder, const OutputFiles& files,
+                                      std::string timeline, const Manifest& manifest);
+
+/// Writes summary.json, ops.csv, trace.json and manifest.json; returns their names.
 /// The manifest of an earlier run goes first and the new one comes last: a set without one is not complete.
 std::vector<std::string> write_outputs(const std::filesystem::path& folder, const Summary& summary, const Plan& plan,
                                        const CostTable& costs, const Trace& trace, const Manifest& manifest);
