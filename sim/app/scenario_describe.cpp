@@ -245,7 +245,8 @@ namespace {
 
 /// Keys of a run that mean nothing to tenants.
 void check_tenant_run(Reader& r, const RunSection& s) {
-  for (const char* key : {"cluster", "profile", "nodes", "gpus", "parallel", "placement", "serving"})
+  for (const char* key : {"cluster", "profile", "nodes", "gpus", "parallel", "placement", "serving", "section_times",
+                          "collective_payload"})
     if (r.has(key)) r.error(key, "a run of tenants takes gpu or sharing.devices");
   if (s.gpu && !s.sharing.devices.empty()) r.error("gpu", "both 'gpu' and 'sharing.devices' are given; keep one");
   if (!s.gpu && s.sharing.devices.empty()) r.error("", "missing key 'gpu', or 'devices' in 'sharing'");

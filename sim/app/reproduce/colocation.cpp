@@ -126,7 +126,7 @@ std::vector<SliceRow> miso_slices(const std::filesystem::path& data, const Laten
                                                       {.mode = Mode::training,
                                                        .batch = batch,
                                                        .sequence = model.sequence,
-                                                       .dtype = Dtype::tf32,
+                                                       .dtype = Dtype::fp32,
                                                        .attention = AttentionKind::eager,
                                                        .optimizer = OptimizerKind::adam,
                                                        .accumulate = false},
@@ -137,8 +137,9 @@ std::vector<SliceRow> miso_slices(const std::filesystem::path& data, const Laten
         const auto measured = table.number(r, table.need(kSlices[s].second));
         if (!measured) continue;
         const Seconds on_slice = step_on(workload, gpu, kSlices[s].first);
-        // A step that is longer than the GPU's work waits for the host, which runs ahead of the GPU where it can.
-        const Seconds step = busy < whole ? max(whole, on_slice) : whole * (on_slice / busy);
+        // A training loop reads its loss and fetches its next batch while the GPU waits.
+        const Seconds host = max(whole - busy, Seconds(0.0));
+        const Seconds step = host > Seconds(0.0) ? host + on_slice : whole * (on_slice / busy);
         rows.push_back({std::string(model.name), std::string(kSlices[s].first), batch, whole.value() * 1e3 / *measured,
                         whole / step});
       }
@@ -177,7 +178,7 @@ PairRow ios_pair(const LatencyModel& latency) {
   std::array<Tenant, 2> tenants;
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     tenants[i].name = describe_kernel(kernels[i]);
-    tenants[i].kernels.push_back({costs[i], KernelClass::compute, {}});
+    tenants[i].kernels.push_back({shared_cost(costs[i], KernelClass::compute, gpu), KernelClass::compute, {}});
     tenants[i].kernels.front().cost.time = Estimate<Seconds>::exact(i == 0 ? row.first : row.second);
   }
   row.predicted = evaluate(tenants, gpu, "streams").makespan;

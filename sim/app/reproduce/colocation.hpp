@@ -30,8 +30,8 @@ struct CopyRow {
 };
 std::vector<CopyRow> igniter_copies(const LatencyModel& latency);
 
-/// MISO (SoCC 2022): training steps on MIG slices of an A100-40GB; speeds relative to the whole. The step on the whole
-/// is given: what of it is not GPU time by our model is taken for the host's, which no slice changes.
+/// MISO (SoCC 2022): training steps (fp32) on MIG slices of an A100-40GB; speeds relative to the whole. The step on the
+/// whole is given: what of it is not GPU time by our model is taken for the host's, which no slice changes.
 struct SliceRow {
   std::string model, slice;
   std::int64_t batch = 1;

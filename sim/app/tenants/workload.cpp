@@ -1,5 +1,6 @@
 #include "sim/app/tenants/workload.hpp"
 
+#include <algorithm>
 #include <variant>
 
 #include "sim/graph/plan.hpp"
@@ -7,6 +8,10 @@
 namespace tessera {
 
 namespace {
+
+// Two warps for each of an SM's four schedulers: with independent instructions in each they cover an FMA's latency of
+// four cycles (Volta and later), so more resident blocks share the SM's arithmetic and do not add to it.
+constexpr int kSaturatingThreads = 256;
 
 KernelClass class_of(const Kernel& kernel, const GpuSpec& gpu) {
   const Flops work = flops(kernel);
@@ -17,6 +22,14 @@ KernelClass class_of(const Kernel& kernel, const GpuSpec& gpu) {
 
 }  // namespace
 
+KernelCost shared_cost(KernelCost cost, KernelClass kind, const GpuSpec& gpu) {
+  if (kind != KernelClass::compute) return cost;
+  cost.blocks_per_sm = std::clamp(kSaturatingThreads / std::max(cost.footprint.threads, 1), 1, cost.blocks_per_sm);
+  const std::int64_t wave = std::int64_t{gpu.sms} * cost.blocks_per_sm;
+  cost.waves = (cost.blocks + wave - 1) / wave;
+  return cost;
+}
+
 TenantWorkload tenant_workload(const ModelConfig& model, const BuildOptions& how, const GpuSpec& gpu,
                                const LatencyModel& latency) {
   const Graph graph = build_graph(model, how);
@@ -26,7 +39,8 @@ TenantWorkload tenant_workload(const ModelConfig& model, const BuildOptions& how
   for (const Task& task : plan.tasks) {
     const auto index = static_cast<std::size_t>(std::get<KernelId>(task.work));
     const Kernel& kernel = plan.kernels[index];
-    workload.kernels.push_back({costs[index], class_of(kernel, gpu), traffic(kernel).written});
+    const KernelClass kind = class_of(kernel, gpu);
+    workload.kernels.push_back({shared_cost(costs[index], kind, gpu), kind, traffic(kernel).written});
     workload.names.push_back(plan.names[task.name]);
     workload.l2_traffic += traffic(kernel).total();
   }

@@ -20,6 +20,11 @@ struct TenantWorkload {
   Bytes memory{};                    // that the process holds
 };
 
+/// A price for the sharing engine. A compute-bound kernel's SM is full when its arithmetic is, not only when its
+/// occupancy is: on fewer SMs, or beside others, blocks of one SM take turns. So `blocks_per_sm` falls to those that
+/// saturate it.
+KernelCost shared_cost(KernelCost cost, KernelClass kind, const GpuSpec& gpu);
+
 /// Compute- or memory-bound by its FLOPs per byte against the GPU's ridge point (Orion, EuroSys 2024, section 5.2).
 TenantWorkload tenant_workload(const ModelConfig& model, const BuildOptions& how, const GpuSpec& gpu,
                                const LatencyModel& latency);
