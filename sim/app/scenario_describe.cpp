@@ -317,6 +317,9 @@ void describe(Reader& r, RunSection& s) {
   if (s.gpu && s.nodes) r.error("nodes", "only a cluster has nodes");
   look_up(r, "placement", [&] { make_placement_policy(s.placement); });
   look_up(r, "dispatch", [&] { make_dispatch_policy(s.dispatch); });
+  for (const DispatchPolicyEntry& entry : dispatch_policies())
+    if (entry.name == s.dispatch && entry.needs_tenants)
+      r.error("dispatch", fmt::format("{} shares a GPU among tenants; a workload has it alone", s.dispatch));
   look_up(r, "serving", [&] { make_serving_policy(s.serving); });
   if (!r.printing() && r.ok()) check_together(r, s);
 }

@@ -10,6 +10,12 @@
 
 namespace tessera {
 
+namespace {
+
+constexpr Seconds kWorthTelling(1e-4);  // a policy without a search deploys in microseconds
+
+}  // namespace
+
 std::string sharing_text(const SharingSummary& s) {
   const SharingMeasures& m = s.measures;
   std::string out =
@@ -22,7 +28,7 @@ std::string sharing_text(const SharingSummary& s) {
                              100 * m.hbm_ratio, 100 * m.l2_ratio, m.residue.value()));
   line("energy", format(m.energy));
   line("fairness", fmt::format("{:.3f} (Jain's index of relative speeds)", m.jain));
-  if (s.search) line("search", fmt::format("{} on this machine", format(*s.search)));
+  if (s.search && *s.search > kWorthTelling) line("search", fmt::format("{} on this machine", format(*s.search)));
   fmt::format_to(std::back_inserter(out), "  {:<16} {:>8} {:>9} {:>9} {:>9} {:>9} {:>8} {:>10} {:>9}\n", "tenant",
                  "requests", "alone", "mean", "p50", "p99", "slowdown", "per second", "in SLO");
   for (const TenantMeasures& t : m.tenants)

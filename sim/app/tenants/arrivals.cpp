@@ -37,9 +37,8 @@ std::vector<Seconds> trace_dates(const std::filesystem::path& path, Seconds end,
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const double at = table.number(row, column).value_or(-1);
     if (!(at >= last) || !std::isfinite(at)) {
-      wrong.push_back(
-          table.at(row, column,
-                   fmt::format("arrival_s: found '{}', expected a date from {} s on", table.cell(row, column), last)));
+      wrong.push_back(table.at(row, column,
+                               fmt::format("found '{}', expected a date from {} s on", table.cell(row, column), last)));
       continue;
     }
     last = at;

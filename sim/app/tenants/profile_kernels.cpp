@@ -49,9 +49,8 @@ class Rows {
     const std::int64_t sms = whole(row, sms_, 1, kMostSms, "a positive number of SMs");
     const double nanoseconds = table_.number(row, duration_).value_or(0);
     if (!(nanoseconds > 0) || nanoseconds > 1e15)
-      wrong_.push_back(
-          table_.at(row, duration_,
-                    fmt::format("Duration: found '{}', expected a positive time in ns", table_.cell(row, duration_))));
+      wrong_.push_back(table_.at(
+          row, duration_, fmt::format("found '{}', expected a positive time in ns", table_.cell(row, duration_))));
     return {std::string(table_.cell(row, name_)),
             kind == 1   ? KernelClass::compute
             : kind == 0 ? KernelClass::memory
@@ -63,9 +62,8 @@ class Rows {
                      std::string_view expected) {
     const std::optional<std::int64_t> value = table_.integer(row, column);
     if (value && *value >= least && *value <= most) return *value;
-    wrong_.push_back(table_.at(
-        row, column,
-        fmt::format("{}: found '{}', expected {}", table_.columns()[column], table_.cell(row, column), expected)));
+    wrong_.push_back(
+        table_.at(row, column, fmt::format("found '{}', expected {}", table_.cell(row, column), expected)));
     return least;
   }
 

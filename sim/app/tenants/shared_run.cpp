@@ -170,18 +170,43 @@ SharedRunSpec resolve_sharing(const SharedSections& s, const LatencyModel& laten
   return spec;
 }
 
+namespace {
+
+/// Parts of the GPU's memory, and whose each is.
+Deployment memory_parts(const SharedGpu& shared, const SharedRunSpec& spec) {
+  const TenantSet tenants{shared.tenants, shared.gpu, spec.options};
+  return spec.dispatch == "mig" ? make_dispatch_policy("mig")->deploy(tenants) : shared_streams(tenants);
+}
+
+[[noreturn]] void complain(const SharedRunSpec& spec, const SharedGpu& shared, const GpuSlice& part,
+                           const std::vector<std::size_t>& inside, Bytes sum) {
+  const Bytes capacity = shared.gpu.memory * part.memory;
+  const std::string where =
+      part.memory < 1 ? fmt::format("slice {} of {}", part.name, shared.gpu.name) : shared.gpu.name;
+  std::string text = fmt::format("{}: the tenants do not fit on {} (device {}): {} of {}, {} too much", spec.name,
+                                 where, shared.device, format(sum), format(capacity), format(sum - capacity));
+  for (const std::size_t i : inside)
+    fmt::format_to(std::back_inserter(text), "\n  {:<20} {}", shared.tenants[i].name,
+                   format(shared.workloads[i].memory));
+  throw RunError(text + "\nLower a batch, spread the tenants over more devices, or take a GPU with more memory.");
+}
+
+}  // namespace
+
 void check_shared_memory(const SharedRunSpec& spec) {
   for (const SharedGpu& shared : spec.gpus) {
-    Bytes sum;
-    for (const TenantWorkload& workload : shared.workloads) sum += workload.memory;
-    if (sum <= shared.gpu.memory) continue;
-    std::string text =
-        fmt::format("{}: the tenants do not fit on {} (device {}): {} of {}, {} too much", spec.name, shared.gpu.name,
-                    shared.device, format(sum), format(shared.gpu.memory), format(sum - shared.gpu.memory));
-    for (std::size_t i = 0; i < shared.tenants.size(); ++i)
-      fmt::format_to(std::back_inserter(text), "\n  {:<20} {}", shared.tenants[i].name,
-                     format(shared.workloads[i].memory));
-    throw RunError(text + "\nLower a batch, spread the tenants over more devices, or take a GPU with more memory.");
+    const Deployment parts = memory_parts(shared, spec);
+    for (std::size_t slice = 0; slice < parts.slices.size(); ++slice) {
+      std::vector<std::size_t> inside;
+      Bytes sum;
+      for (std::size_t i = 0; i < shared.tenants.size(); ++i) {
+        if (parts.tenants[i].slice != slice) continue;
+        inside.push_back(i);
+        sum += shared.workloads[i].memory;
+      }
+      if (sum > shared.gpu.memory * parts.slices[slice].memory)
+        complain(spec, shared, parts.slices[slice], inside, sum);
+    }
   }
 }
 
@@ -218,7 +243,8 @@ std::vector<SharedResult> run_shared(const SharedRunSpec& spec) {
     s.scenario = spec.scenario, s.run = spec.name, s.dispatch = spec.dispatch;
     s.gpu = shared.gpu.name, s.device = shared.device;
     s.search = search_time(shared, spec);
-    result.timeline = simulate_tenants_isolated(shared.tenants, shared.gpu, spec.dispatch, spec.options);
+    result.timeline =
+        simulate_tenants_isolated(shared.tenants, shared.gpu, *make_dispatch_policy(spec.dispatch), spec.options);
     std::vector<Bytes> l2;
     for (const TenantWorkload& workload : shared.workloads) l2.push_back(workload.l2_traffic);
     const std::vector<Seconds> solo = solo_times(shared, spec.options);
