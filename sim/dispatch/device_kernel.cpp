@@ -12,15 +12,20 @@ namespace tessera {
 
 namespace {
 
+// What an SM draws of device memory in a grid that fills the GPU, over its fair part: half of the SMs still reach full
+// bandwidth (LLM decode keeps its speed down to about half of the SMs).
+constexpr double kDrawOverFair = 2;
+
 /// The tile's time where SMs and bandwidth are those of a share. What overlaps adds as in models/stream.hpp, by fourth
 /// powers, so the part that does not wait for memory is T_c = (T^4 - T_m^4)^1/4.
 Seconds tile_on_share(const DeviceKernel& whole, const DeviceKernel& part, int sms, const GpuSpec& gpu,
                       GpuShare share) {
   const Device device = derive_device(gpu);
+  const BytesPerSec draw = min(device.hbm_per_sm, gpu.memory_bandwidth * (kDrawOverFair / gpu.sms));
   const auto memory_time = [&](const DeviceKernel& kernel, int on, double hbm) {
     const auto resident = static_cast<double>(std::min(kernel.blocks, kernel.full_wave));
     const double active = std::min(static_cast<double>(on), resident);
-    return resident * whole.hbm_per_block / min(device.hbm * hbm, active * device.hbm_per_sm);
+    return resident * whole.hbm_per_block / min(device.hbm * hbm, active * draw);
   };
   const double tile = whole.tile_latency.value();
   const double memory = std::min(tile, memory_time(whole, gpu.sms, 1).value());
