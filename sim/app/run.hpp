@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "models/collectives.hpp"
+#include "models/collectives/ring.hpp"
 #include "models/kernel_cost.hpp"
 #include "models/latency_model.hpp"
 #include "models/memory_footprint.hpp"

@@ -134,7 +134,10 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
   spec.simulation.fidelity = scenario.fidelity;
   spec.simulation.fold = scenario.fold;
   spec.simulation.dispatch = section.dispatch;
-  spec.simulation.collective_payload = section.collective_payload;
+  if (section.collective_payload)
+    spec.simulation.collective_payload = *section.collective_payload;
+  else
+    spec.simulation.collectives = load_collective_parameters();
   spec.simulation.cuda_graph = w.cuda_graph;
   spec.cold_allocator = w.allocator == AllocatorState::cold;
   return spec;

@@ -54,7 +54,7 @@ struct RunSection {
   std::optional<std::string> gpu, cluster, profile, section_times;
   std::optional<int> nodes, gpus;
   ParallelSection parallel;
-  double collective_payload = kNcclPayload;
+  std::optional<double> collective_payload;  // rings that fill so much of a link, instead of NCCL's ways
   std::string placement = "packed", dispatch = "streams", serving = "static";
   std::vector<TenantSection> tenants{};  // instead of the workload
   SharingSection sharing;

@@ -292,9 +292,10 @@ void describe(Reader& r, RunSection& s) {
              "measured offsets of the GPU (`tessera calibrate --gpu`): a name in platforms/profiles, or a path");
   r.optional("section_times", s.section_times,
              "times of embedding, block and head that kernels are stretched to (`search` writes them): a path");
-  r.optional("collective_payload", s.collective_payload, "share of a link that collectives fill; default: NCCL's");
-  if (!(s.collective_payload > 0 && s.collective_payload <= 1))
-    r.error("collective_payload", fmt::format("must be above 0 and at most 1, found {}", s.collective_payload));
+  r.optional("collective_payload", s.collective_payload,
+             "rings that fill this share of every link; default: as NCCL does collectives");
+  if (s.collective_payload && !(*s.collective_payload > 0 && *s.collective_payload <= 1))
+    r.error("collective_payload", fmt::format("must be above 0 and at most 1, found {}", *s.collective_payload));
   r.optional("nodes", s.nodes, "of the cluster; default: as its file says");
   r.optional("gpus", s.gpus, "of the cluster that the run uses; default: all");
   r.optional("parallel", s.parallel, "how it is spread; tp x dp x pp is the number of GPUs");

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdio>
@@ -31,7 +32,8 @@ namespace {
 class Validate final : public Command {
  public:
   explicit Validate(CLI::App& app) {
-    app.add_option("FILE", options_.files, "measurements: .csv or .csv.gz (kernels or whole models)")->required();
+    app.add_option("FILE", options_.files, "measurements: .csv or .csv.gz (kernels, whole models or collectives)")
+        ->required();
     app.add_option("--where", options_.where, "only rows that meet all: split=headline,suspect=0,latency_ms>0.02");
     app.add_option("--measure", options_.measure, "another measured column: fw_ms, bw_ms");
     app.add_option("--by", options_.by, "columns to group by; none: overall alone (default: set, or gpu,op,dtype)")
@@ -56,6 +58,8 @@ class Validate final : public Command {
     check_options();
     if (!gpu_.empty()) options_.defaults["gpu"] = gpu_;
     if (!platform_.empty()) options_.defaults["platform"] = platform_;
+    if (!weights_.empty() && std::filesystem::exists(std::filesystem::path(weights_) / kCollectiveWeightsFile))
+      options_.collectives = load_collective_parameters(weights_);
     const ValidationReport report = leave_out_.empty() ? with_weights(weights_) : without_gpus();
     if (!out_.empty()) write_rows(report);
     fmt::print("{}", json_ ? to_json(report).dump() + '\n' : text_table(report));
@@ -98,14 +102,27 @@ class Validate final : public Command {
                                   "fits new weights, which no profile is relative to; fit with "
                                   "calibrate --leave-out, then give --weights and --profile"});
     if (!weights_.empty()) throw InputError(Diagnostic{"--leave-out", 0, 0, "fits its own weights; drop --weights"});
-    validate(options_, *make_latency_model("roofline"));  // finds mistakes in seconds, before minutes of fitting
+    const ValidationReport dry =
+        validate(options_, *make_latency_model("roofline"));  // mistakes, before minutes of fits
     std::optional<Progress> line;
-    const Refit refit(training_data(data_, "--leave-out"), left_out_gpus(leave_out_), [&](std::string_view step) {
-      line.reset();
-      line.emplace(step);
-    });
+    const Refit refit(training_data(data_, "--leave-out"), left_out_gpus(leave_out_), parts_of(dry),
+                      [&](std::string_view step) {
+                        line.reset();
+                        line.emplace(step);
+                      });
     line.reset();
-    return with_weights(refit.weights());
+    options_.collectives =
+        parts_of(dry).collectives ? load_collective_parameters(refit.weights()) : std::optional<CollectiveParameters>();
+    return with_weights(parts_of(dry).kernels ? refit.weights() : std::filesystem::path());
+  }
+
+  /// Collectives have parameters of their own; whole models need both.
+  static FittedParts parts_of(const ValidationReport& report) {
+    const auto has = [&](MeasurementKind kind) {
+      return std::ranges::any_of(report.files, [&](const ValidatedFile& f) { return f.kind == kind; });
+    };
+    const bool runs = has(MeasurementKind::model) || has(MeasurementKind::training);
+    return {.kernels = runs || has(MeasurementKind::kernel), .collectives = runs || has(MeasurementKind::collective)};
   }
 
   void write_rows(const ValidationReport& report) const {

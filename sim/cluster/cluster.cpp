@@ -106,6 +106,8 @@ void describe(Reader& r, NodeSpec& node) {
   r.required("gpu", node.gpu, "a name in platforms/gpus, or a path ending in .yaml");
   known_name(r, "gpu", node.gpu, "gpus", "GPU");
   required_within(r, "gpus", node.gpus, kGpusPerNode, "of this kind in the node");
+  optional_within(r, "gpus_per_host", node.gpus_per_host, kGpusPerNode,
+                  "of one operating system; default: all, and 4 where more than 16 share an NVLink domain");
   r.required("intra", node.intra, "how they are joined");
   optional_within(r, "gpu_link", node.gpu_link, kBandwidth,
                   "one GPU's bandwidth to the others, one direction; default: its NVLink, with pcie its PCIe");

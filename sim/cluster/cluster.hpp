@@ -33,6 +33,7 @@ struct NodeSpec {
   std::string name;  // of the file
   std::string gpu;
   int gpus = 1;
+  int gpus_per_host = 0;  // 0: all, and 4 where more than 16 are one NVLink domain (trays of a rack)
   IntraNode intra = IntraNode::pcie;
   BytesPerSec gpu_link{};          // one GPU's bandwidth into the node's interconnect, one direction
   Seconds gpu_link_latency{1e-6};  // one traversal GPU to GPU
@@ -43,6 +44,8 @@ struct NodeSpec {
   Seconds device_malloc{300e-6};  // CPU time of one cudaMalloc
   Watts host_power{};             // CPUs, fans, NICs: without the GPUs
   std::string source{};
+  /// GPUs of one operating system.
+  [[nodiscard]] int host_gpus() const { return gpus_per_host > 0 ? gpus_per_host : gpus > 16 ? 4 : gpus; }
   /// Ports into the fabric. GPUs share NICs where there are fewer; a GPU's several NICs are one port of their sum.
   [[nodiscard]] int ports() const { return nics < gpus ? nics : gpus; }
   [[nodiscard]] BytesPerSec port_bandwidth() const {
@@ -115,8 +118,8 @@ class Topology {
   /// Links from GPU `from` to GPU `to` (global indices), in order; empty if they are the same.
   [[nodiscard]] std::vector<LinkId> path(int from, int to) const;
   /// Rings through GPUs of one node that share no link, each for an equal part of a collective. One, in the order
-  /// given, where that uses all that there is (nvswitch, pcie), where none closes, or where there are more than eight
-  /// GPUs.
+  /// given, where that uses all that there is (nvswitch, pcie), where none closes even through GPUs of the group that
+  /// hand on, or where there are more than eight GPUs.
   [[nodiscard]] std::vector<std::vector<int>> rings(std::span<const int> gpus) const;
 
  private:

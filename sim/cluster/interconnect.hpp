@@ -39,6 +39,7 @@ class Interconnect {
   void add_pairs(const NodeSpec& node, std::vector<Local>& links);
   /// Equal links from `a` to `b`; meshes only.
   [[nodiscard]] int lanes(int a, int b) const;
+  [[nodiscard]] std::vector<std::size_t> relays_within(const std::vector<int>& gpus) const;
   void find_relays(const std::vector<double>& width);
   void add_host(const ClusterSpec& spec, std::vector<Local>& links);
 

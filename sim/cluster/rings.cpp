@@ -45,33 +45,81 @@ struct Lanes {
   }
 };
 
+constexpr std::size_t kNone = static_cast<std::size_t>(-1);
+
+/// The GPUs that a ring passes, those that only hand on included; `relays`: by pair, kNone where it has links of its
+/// own or nobody hands on.
+Ring walk(const Ring& ring, const std::vector<std::size_t>& relays) {
+  if (relays.empty()) return ring;
+  Ring passed;
+  for (std::size_t i = 0; i < ring.size(); ++i) {
+    passed.push_back(ring[i]);
+    const std::size_t via = relays[ring[i] * ring.size() + ring[(i + 1) % ring.size()]];
+    if (via != kNone) passed.push_back(via);
+  }
+  return passed;
+}
+
 /// Every way around all GPUs, one direction each.
-std::vector<Ring> ways_around(Lanes& lanes) {
+std::vector<Ring> ways_around(Lanes& lanes, const std::vector<std::size_t>& relays) {
   std::vector<Ring> rings;
   Ring ring(lanes.size);
   std::iota(ring.begin(), ring.end(), 0);
   do {
-    if (ring[1] > ring.back() || !lanes.change(ring, -1)) continue;
-    lanes.change(ring, 1);
+    if (ring[1] > ring.back()) continue;
+    const Ring passed = walk(ring, relays);
+    if (!lanes.change(passed, -1)) continue;
+    lanes.change(passed, 1);
     rings.push_back(ring);
   } while (std::next_permutation(ring.begin() + 1, ring.end()));
   return rings;
 }
 
-/// Extends `chosen` by rings from `first` on; keeps the longest list in `best`, up to `most`.
-void pack(const std::vector<Ring>& rings, std::size_t first, std::size_t most, Lanes& lanes, std::vector<Ring>& chosen,
-          std::vector<Ring>& best) {
-  if (chosen.size() > best.size()) best = chosen;
-  for (std::size_t i = first; i < rings.size() && best.size() < most; ++i) {
-    if (!lanes.change(rings[i], -1)) continue;
-    chosen.push_back(rings[i]);
-    pack(rings, i, most, lanes, chosen, best);
-    chosen.pop_back();
-    lanes.change(rings[i], 1);
+/// The most rings that share no link.
+class Packing {
+ public:
+  Packing(Lanes lanes, std::vector<std::size_t> relays)
+      : lanes_(std::move(lanes)), relays_(std::move(relays)), most_(lanes_.most_rings()) {}
+  std::vector<Ring> best() {
+    rings_ = ways_around(lanes_, relays_);
+    extend(0);
+    return best_;
   }
-}
+
+ private:
+  void extend(std::size_t first) {
+    if (chosen_.size() > best_.size()) best_ = chosen_;
+    for (std::size_t i = first; i < rings_.size() && best_.size() < most_; ++i) {
+      const Ring passed = walk(rings_[i], relays_);
+      if (!lanes_.change(passed, -1)) continue;
+      chosen_.push_back(rings_[i]);
+      extend(i);
+      chosen_.pop_back();
+      lanes_.change(passed, 1);
+    }
+  }
+
+  Lanes lanes_;
+  std::vector<std::size_t> relays_;
+  std::size_t most_;
+  std::vector<Ring> rings_, chosen_, best_;
+};
 
 }  // namespace
+
+/// Who hands on between two positions of the group that are no neighbours, where it is in the group itself.
+std::vector<std::size_t> Interconnect::relays_within(const std::vector<int>& gpus) const {
+  std::vector<std::size_t> relays;
+  for (const int a : gpus) {
+    for (const int b : gpus) {
+      const std::size_t pair = at(a) * gpus_ + at(b);
+      const bool neighbours = a == b || pair_[pair] != kNone;
+      const auto via = neighbours ? gpus.end() : std::ranges::find(gpus, static_cast<int>(relay_[pair]));
+      relays.push_back(via == gpus.end() ? kNone : static_cast<std::size_t>(via - gpus.begin()));
+    }
+  }
+  return relays;
+}
 
 std::vector<std::vector<int>> Interconnect::rings(const std::vector<int>& gpus) const {
   const std::size_t size = gpus.size();
@@ -82,8 +130,8 @@ std::vector<std::vector<int>> Interconnect::rings(const std::vector<int>& gpus) 
   for (const int a : gpus) {
     for (const int b : gpus) free.free.push_back(lanes(a, b));
   }
-  std::vector<Ring> chosen, best;
-  pack(ways_around(free), 0, free.most_rings(), free, chosen, best);
+  std::vector<Ring> best = Packing(free, {}).best();
+  if (best.empty()) best = Packing(free, relays_within(gpus)).best();
   std::vector<std::vector<int>> rings;
   for (const Ring& ring : best) {
     std::vector<int> forth;

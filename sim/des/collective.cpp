@@ -4,8 +4,6 @@
 
 #include <algorithm>
 
-#include "models/collectives.hpp"
-
 namespace tessera {
 
 namespace {
@@ -19,11 +17,12 @@ std::uint64_t key(const Plan& plan, std::uint32_t group, std::uint32_t task) {
 
 }  // namespace
 
-Collectives::Collectives(Engine& engine, const Plan& plan, const Routing& routing, std::vector<std::size_t> engine_gpu,
-                         Recorder& recorder, double payload)
+Collectives::Collectives(Engine& engine, const Plan& plan, const Routing& routing, const CollectiveModel& model,
+                         std::vector<std::size_t> engine_gpu, Recorder& recorder, double payload)
     : engine_(engine),
       plan_(plan),
       routing_(routing),
+      model_(model),
       engine_gpu_(std::move(engine_gpu)),
       recorder_(recorder),
       payload_(payload) {}
@@ -37,35 +36,49 @@ void Collectives::join(std::uint32_t group, std::uint32_t task, Done done) {
 }
 
 void Collectives::start(Meeting& meeting) {
-  const CommunicationGroup& group = routing_.groups()[meeting.group];
+  const GroupShape& shape = routing_.groups()[meeting.group].shape;
   const auto& collective = std::get<Collective>(plan_.tasks[meeting.task].work);
   meeting.started = engine_.now();
-  const Seconds latency = ring_steps(collective.kind, group.size) * group.step_latency;
-  engine_.at(engine_.now() + latency, [this, &meeting] { flow(meeting); });
+  const CollectiveAlgorithm algorithm = routing_.algorithm_of(collective);
+  meeting.cost = model_.cost(collective.kind, collective.bytes, shape, algorithm);
+  meeting.cost.inside /= payload_;
+  meeting.cost.between /= payload_;
+  meeting.volume = collective_volume(meeting.cost.algorithm, collective.kind, shape.ranks, collective.bytes);
+  engine_.at(engine_.now() + meeting.cost.wait, [this, &meeting] { flow(meeting); });
 }
 
 void Collectives::flow(Meeting& meeting) {
   const CommunicationGroup& group = routing_.groups()[meeting.group];
-  const auto& collective = std::get<Collective>(plan_.tasks[meeting.task].work);
-  const Bytes sent = ring_bytes_per_rank(collective.kind, group.size, collective.bytes) / payload_;
   meeting.open = group.flows.size() + 1;
-  if (group.slowest > BytesPerSec(0.0)) {
-    ++meeting.open;
-    engine_.at(engine_.now() + sent / group.slowest, [this, &meeting] { end(meeting); });
-  }
+  wait_for_others(meeting, group.others);
   for (const Flow& flow : group.flows) {
-    const Bytes size = sent * flow.share;
-    if (size <= Bytes(0.0)) {
+    const Bytes payload = meeting.volume * flow.share;
+    if (payload <= Bytes(0.0)) {
       --meeting.open;
       continue;
     }
+    const Bytes size = payload * (flow.between_nodes ? meeting.cost.between : meeting.cost.inside);
     engine_.transfer(engine_gpu_[static_cast<std::size_t>(flow.from)], engine_gpu_[static_cast<std::size_t>(flow.to)],
-                     size, [this, &meeting, &flow, size, start = engine_.now()] {
-                       recorder_.flow(flow, size * payload_, meeting.task, start, engine_.now());
+                     size, [this, &meeting, &flow, payload, start = engine_.now()] {
+                       recorder_.flow(flow, payload, meeting.task, start, engine_.now());
                        end(meeting);
                      });
   }
   end(meeting);
+}
+
+/// Flows of ranks that are not simulated, where they are slower than those that are.
+void Collectives::wait_for_others(Meeting& meeting, const SlowestFlows& others) {
+  Seconds longest;
+  const auto limit = [&](BytesPerSec rate, double bytes_per_byte) {
+    if (rate > BytesPerSec()) longest = max(longest, meeting.volume * bytes_per_byte / rate);
+  };
+  limit(others.rates.inside, meeting.cost.inside);
+  limit(others.rates.between, meeting.cost.between);
+  limit(others.together, std::min(meeting.cost.inside, meeting.cost.between));
+  if (longest == Seconds()) return;
+  ++meeting.open;
+  engine_.at(engine_.now() + longest, [this, &meeting] { end(meeting); });
 }
 
 void Collectives::end(Meeting& meeting) {

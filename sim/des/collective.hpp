@@ -1,4 +1,4 @@
-// Collectives in the event loop: they start when all members have come, wait for the ring's latency, then flow.
+// Collectives in the event loop: they start when all members have come, wait for the steps' latency, then flow.
 #pragma once
 
 #include <cstdint>
@@ -13,15 +13,14 @@
 
 namespace tessera {
 
-/// Fluid: one flow per pair of neighbours carries what all steps of the ring would, so that a ring all-reduce alone
-/// takes 2 (n - 1) / n of its bytes over the bandwidth, and 2 (n - 1) steps of latency (models/collectives.hpp).
-/// Protocol overhead is a constant share of every link. Not modelled: protocols (LL, LL128) one by one, SMs and HBM
-/// that a collective takes, tree algorithms.
+/// Fluid: after the waits that `CollectiveModel` gives, one flow per pair of neighbours carries what all steps would,
+/// over the share of a link that is payload. Alone a collective takes the model's closed form. Not modelled: SMs and
+/// HBM that it takes, the order of chunks.
 class Collectives {
  public:
   /// `engine_gpu[g]`: the engine's number of the cluster's GPU g. `payload`: share of what links carry that is payload.
-  Collectives(Engine& engine, const Plan& plan, const Routing& routing, std::vector<std::size_t> engine_gpu,
-              Recorder& recorder, double payload = 1);
+  Collectives(Engine& engine, const Plan& plan, const Routing& routing, const CollectiveModel& model,
+              std::vector<std::size_t> engine_gpu, Recorder& recorder, double payload = 1);
 
   /// Called when the collective has ended, with the date at which all its members were there.
   using Done = std::function<void(Seconds started)>;
@@ -35,15 +34,19 @@ class Collectives {
     std::uint32_t group = 0, task = 0;
     std::size_t open = 0;  // flows
     Seconds started{};
+    CollectiveCost cost{};
+    Bytes volume{};
     std::vector<Done> done;
   };
   void start(Meeting& meeting);
   void flow(Meeting& meeting);
+  void wait_for_others(Meeting& meeting, const SlowestFlows& others);
   void end(Meeting& meeting);
 
   Engine& engine_;
   const Plan& plan_;
   const Routing& routing_;
+  const CollectiveModel& model_;
   std::vector<std::size_t> engine_gpu_;
   Recorder& recorder_;
   double payload_;

@@ -14,42 +14,64 @@ namespace tessera {
 
 namespace {
 
-/// What all groups of one kind put on every link, per byte that a rank sends.
+/// What flows put on every link, per byte of volume: inside nodes, and between them.
 struct Load {
-  std::vector<double> all, own;
-  double seconds_per_byte = 0;  // of the slowest link
+  explicit Load(std::size_t links) : inside(links), between(links) {}
+  std::vector<double> inside, between;
+  void add(const Flow& flow) {
+    std::vector<double>& load = flow.between_nodes ? between : inside;
+    for (const FlowLink& link : flow.links) load[static_cast<std::size_t>(link.id)] += flow.share;
+  }
+  [[nodiscard]] double both(std::size_t link) const { return inside[link] + between[link]; }
+  [[nodiscard]] SlowestFlows slowest(const std::vector<Link>& links) const {
+    Seconds in, out, any;  // per byte
+    for (std::size_t l = 0; l < links.size(); ++l) {
+      if (both(l) <= 0) continue;
+      in = max(in, Bytes(inside[l]) / links[l].bandwidth);
+      out = max(out, Bytes(between[l]) / links[l].bandwidth);
+      any = max(any, Bytes(both(l)) / links[l].bandwidth);
+    }
+    const auto rate = [](Seconds per_byte) { return per_byte > Seconds() ? Bytes(1) / per_byte : BytesPerSec(); };
+    return {{rate(in), rate(out)}, rate(any)};
+  }
 };
 
 struct Folded {
   CommunicationGroup group;
-  double seconds_per_byte = 0;
-  int gpu = 0;
+  SlowestFlows whole;
 };
 
-void add(std::vector<double>& load, const Flow& flow) {
-  for (const FlowLink& link : flow.links) load[static_cast<std::size_t>(link.id)] += flow.share;
-}
-
-Load load_of(std::span<const CommunicationGroup> groups, int gpu, const std::vector<Link>& links) {
-  Load load{std::vector<double>(links.size()), std::vector<double>(links.size()), 0};
+/// What all groups of a kind put on the links, and what `gpu` alone does.
+struct Loads {
+  Load all, own;
+};
+Loads loads_of(std::span<const CommunicationGroup> groups, int gpu, std::size_t links) {
+  Loads loads{Load(links), Load(links)};
   for (const CommunicationGroup& group : groups) {
     for (const Flow& flow : group.flows) {
-      add(load.all, flow);
-      if (flow.from == gpu) add(load.own, flow);
+      loads.all.add(flow);
+      if (flow.from == gpu) loads.own.add(flow);
     }
   }
-  for (std::size_t l = 0; l < links.size(); ++l) {
-    if (load.all[l] > 0)
-      load.seconds_per_byte = std::max(load.seconds_per_byte, load.all[l] / links[l].bandwidth.value());
-  }
-  return load;
+  return loads;
+}
+
+/// Those of `whole` that are below what the flows kept would reach.
+SlowestFlows slower_than_own(const SlowestFlows& whole, const SlowestFlows& own) {
+  const auto below = [](BytesPerSec all, BytesPerSec mine) {
+    const bool limits = all > BytesPerSec() && (mine == BytesPerSec() || all * (1 + 1e-9) < mine);
+    return limits ? all : BytesPerSec();
+  };
+  return {{below(whole.rates.inside, own.rates.inside), below(whole.rates.between, own.rates.between)},
+          below(whole.together, own.together)};
 }
 
 /// Of all the groups, what `gpu` sends.
 CommunicationGroup only_from(int gpu, std::span<CommunicationGroup> groups) {
-  CommunicationGroup one{.size = groups.front().size};
+  CommunicationGroup one{.shape = groups.front().shape};
   for (CommunicationGroup& group : groups) {
-    one.step_latency = max(one.step_latency, group.step_latency);
+    if (group.shape.nodes > one.shape.nodes) one.shape = group.shape;
+    one.shape.longest_hop = max(one.shape.longest_hop, group.shape.longest_hop);
     for (Flow& flow : group.flows) {
       if (flow.from == gpu) one.flows.push_back(std::move(flow));
     }
@@ -63,33 +85,34 @@ std::vector<Link> Routing::fold(std::span<const int> gpus, const std::vector<Lin
   constexpr double kUnused = std::numeric_limits<double>::infinity();
   std::vector<double> copies(links.size(), kUnused);  // the fewest over the kinds of collective
   std::vector<Folded> kinds;
-  for (auto& [kind, group_of_rank] : group_of_rank_) {
+  for (auto& [way, group_of_rank] : group_of_rank_) {
     const std::size_t ranks = group_of_rank.size() / gpus.size();  // of a stage
     for (std::size_t stage = 0; stage < gpus.size(); ++stage) {
       const auto stage_groups = std::span(group_of_rank).subspan(stage * ranks, ranks);
       const auto [first, last] = std::ranges::minmax(stage_groups);
       if (first == kNoGroup) continue;  // messages that no neighbour receives
       const std::span<CommunicationGroup> groups(&groups_[first], last - first + 1);
-      const Load load = load_of(groups, gpus[stage], links);
+      const Loads loads = loads_of(groups, gpus[stage], links.size());
       CommunicationGroup one = only_from(gpus[stage], groups);
-      if (kind.second == Spread::message) one.members = 2;
+      if (way.first == Dimension::next || way.first == Dimension::previous) one.members = 2;
       for (Flow& flow : one.flows) {
         for (FlowLink& link : flow.links) {
           const auto l = static_cast<std::size_t>(link.id);
-          link.copies = load.all[l] / load.own[l];
+          link.copies = loads.all.both(l) / loads.own.both(l);
           copies[l] = std::min(copies[l], link.copies);
         }
       }
       std::ranges::fill(stage_groups, static_cast<std::uint32_t>(kinds.size()));
-      kinds.push_back({std::move(one), load.seconds_per_byte, gpus[stage]});
+      kinds.push_back({std::move(one), loads.all.slowest(links)});
     }
   }
   std::vector<Link> scaled = links;
   for (std::size_t l = 0; l < links.size(); ++l) scaled[l].bandwidth /= copies[l];
   groups_.clear();
-  for (auto& [group, seconds_per_byte, gpu] : kinds) {
-    const double own = load_of({&group, 1}, gpu, scaled).seconds_per_byte;
-    if (seconds_per_byte > own * (1 + 1e-9)) group.slowest = BytesPerSec(1 / seconds_per_byte);
+  for (auto& [group, whole] : kinds) {
+    Load own(links.size());
+    for (const Flow& flow : group.flows) own.add(flow);
+    group.others = slower_than_own(whole, own.slowest(scaled));
     groups_.push_back(std::move(group));
   }
   return scaled;

@@ -116,7 +116,7 @@ bool RankRun::ready(std::uint32_t task) const {
 void RankRun::join(std::size_t line, std::uint32_t task) {
   const Task& work = stage_.program.plan.tasks[task];
   const auto& collective = std::get<Collective>(work.work);
-  const std::uint32_t group = stage_.routing.group_of(sender_of(collective), collective.over, spread_of(collective));
+  const std::uint32_t group = stage_.routing.group_of(sender_of(collective), collective);
   stage_.collectives.join(group, task,
                           [this, line, task, joined = stage_.engine.now(),
                            message = collective.kind == CollectiveKind::send_recv](Seconds started) {

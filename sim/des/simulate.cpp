@@ -89,7 +89,9 @@ Trace simulate(const SimulationInput& input) {
   TESSERA_ASSERT(static_cast<int>(input.placement.gpu_of_rank.size()) == input.plan.spec.world_size(),
                  "a GPU for every rank");
   const Topology topology(input.cluster);
-  Routing routing(input.plan, input.placement, input.cluster, topology);
+  const CollectiveModel model =
+      input.options.collectives ? CollectiveModel(*input.options.collectives) : CollectiveModel();
+  Routing routing(input.plan, input.placement, input.cluster, topology, model);
   const int alike = input.plan.spec.world_size() / input.plan.spec.pp;  // ranks of a stage
   const bool folded = input.options.fold == Fold::on && alike > 1;
   const auto links = folded ? routing.fold(first_of_stages(input), topology.links()) : topology.links();
@@ -102,7 +104,8 @@ Trace simulate(const SimulationInput& input) {
   const Host host =
       input.options.cuda_graph ? Host(Seconds(0.0)) : Host(input.cluster.node.host_launch, input.options.host_work);
   Recorder recorder(input.options.record_spans, cast.simulated, line_names(program), topology.links());
-  Collectives collectives(engine, input.plan, routing, cast.engine_gpu, recorder, input.options.collective_payload);
+  Collectives collectives(engine, input.plan, routing, model, cast.engine_gpu, recorder,
+                          input.options.collectives ? 1 : input.options.collective_payload);
   std::vector<std::unique_ptr<DispatchPolicy>> policies;
   std::vector<std::unique_ptr<GpuDevice>> devices;
   std::vector<std::unique_ptr<RankRun>> ranks;

@@ -2,9 +2,11 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "models/collectives/parameters.hpp"
 #include "models/kernel_cost.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/graph/plan.hpp"
@@ -24,7 +26,9 @@ struct SimulationOptions {
   std::string dispatch = "streams";
   bool cuda_graph = false;           // no host launches, nor `host_work`
   std::vector<Seconds> host_work{};  // per task: what the host does before its launch, allocations; empty: nothing
-  double collective_payload = 1;     // share of a link that a collective fills with payload, (0, 1]
+  /// How NCCL does them; none: rings that fill `collective_payload`, (0, 1], of every link, with the links' latency.
+  std::optional<CollectiveParameters> collectives{};
+  double collective_payload = 1;
   bool record_spans = true;
 };
 

@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-#include "models/collectives.hpp"
+#include "models/collectives/ring.hpp"
 #include "models/memory_footprint.hpp"
 #include "sim/graph/pipeline.hpp"
 #include "sim/graph/tensor_parallel.hpp"

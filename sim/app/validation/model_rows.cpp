@@ -208,6 +208,8 @@ std::vector<Outcome> predict_model_rows(const CsvTable& table, std::span<const s
   }
   std::vector<Outcome> outcomes(rows.size());
   if (mistakes.count() != before) return outcomes;
+  const CollectiveParameters collectives = load_collective_parameters();
+  for (ModelRow& run : runs) run.spec.simulation.collectives = collectives;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     outcomes[i] = predict_model_row(runs[i], part, model);
     progress();

@@ -7,11 +7,12 @@
 
 #include <fmt/format.h>
 
+#include "calibration/collective_fit.hpp"
 #include "calibration/fit.hpp"
 
 namespace tessera {
 
-Refit::Refit(const std::filesystem::path& data, std::vector<std::string> leave_out,
+Refit::Refit(const std::filesystem::path& data, std::vector<std::string> leave_out, FittedParts parts,
              std::function<void(std::string_view)> progress)
     : folder_(std::filesystem::temp_directory_path() / fmt::format("tessera-refit-{}", getpid())) {
   FitOptions options;
@@ -20,7 +21,11 @@ Refit::Refit(const std::filesystem::path& data, std::vector<std::string> leave_o
   options.leave_out = std::move(leave_out);
   options.progress = std::move(progress);
   try {
-    fit(options);
+    if (parts.collectives) {
+      if (options.progress) options.progress("collectives");
+      fit_collectives_file(data, folder_, options.leave_out);
+    }
+    if (parts.kernels) fit(options);
   } catch (...) {
     std::error_code ignored;
     std::filesystem::remove_all(folder_, ignored);

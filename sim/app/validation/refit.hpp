@@ -9,10 +9,15 @@
 
 namespace tessera {
 
+/// What to fit anew.
+struct FittedParts {
+  bool kernels = true, collectives = true;
+};
+
 /// Fits on the measurements under `data` without the rows of `leave_out`, into a temporary folder.
 class Refit {
  public:
-  Refit(const std::filesystem::path& data, std::vector<std::string> leave_out,
+  Refit(const std::filesystem::path& data, std::vector<std::string> leave_out, FittedParts parts,
         std::function<void(std::string_view)> progress);
   ~Refit();
   Refit(const Refit&) = delete;

@@ -9,6 +9,7 @@
 
 #include "models/calibrated_model.hpp"
 #include "sim/app/validation/catalogue.hpp"
+#include "sim/app/validation/collective_rows.hpp"
 #include "sim/app/validation/kernel_rows.hpp"
 #include "sim/app/validation/model_rows.hpp"
 #include "sim/app/validation/row_reader.hpp"
@@ -171,6 +172,7 @@ ValidationReport validate(const ValidationOptions& options, const LatencyModel& 
 
   Mistakes mistakes;
   Catalogue catalogue;
+  std::optional<CollectiveParameters> collectives = options.collectives;
   std::size_t done = 0, total = 0;
   for (const ValidatedFile& file : report.files) total += file.rows.size();
   const auto step = [&] {
@@ -186,6 +188,9 @@ ValidationReport validate(const ValidationOptions& options, const LatencyModel& 
     } else if (file.kind == MeasurementKind::model) {
       spread(file, predict_model_rows(file.table, rows, options.defaults, catalogue, model, part_of(column), mistakes,
                                       step, options.profiles));
+    } else if (file.kind == MeasurementKind::collective) {
+      if (!collectives) collectives = load_collective_parameters();
+      spread(file, predict_collective_rows(file.table, rows, options.defaults, catalogue, *collectives, mistakes));
     } else {
       spread(file, not_supported(rows.size(), file.kind));
     }

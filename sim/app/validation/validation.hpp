@@ -5,10 +5,12 @@
 #include <filesystem>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "models/collectives/parameters.hpp"
 #include "models/latency_model.hpp"
 #include "models/profile.hpp"
 #include "sim/app/validation/kernel_rows.hpp"
@@ -26,6 +28,7 @@ struct ValidationOptions {
   std::vector<Profile> profiles{};                // shift `model` on their GPUs
   std::map<std::string, std::string> defaults{};  // `gpu`, `platform`: for rows that do not say
   RuntimeColumn runtime = RuntimeColumn::used;
+  std::optional<CollectiveParameters> collectives{};  // none: the committed ones
 };
 
 /// The chosen rows of one file; `rows` and `outcomes` are parallel.

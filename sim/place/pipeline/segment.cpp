@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/collectives.hpp"
+#include "models/collectives/ring.hpp"
 
 namespace tessera {
 namespace {

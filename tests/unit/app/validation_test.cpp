@@ -149,13 +149,10 @@ TEST_F(Validation, ABadDataSheetShowsAllItsMistakes) {
 
 TEST_F(Validation, RecognisesWhatItCannotPredictYet) {
   const std::string training = file("t.csv", "set,platform,n_gpus,tp,iter_time_s\nx,dgx-a100-40gb,8,1,0.5\n");
-  const std::string collective =
-      file("c.csv", "set,platform,collective,message_bytes,latency_us\ny,dgx-a100-40gb,all_reduce,512,9\n");
-  const ValidationReport report = validate({.files = {training, collective}}, Fixed());
+  const ValidationReport report = validate({.files = {training}}, Fixed());
   EXPECT_EQ(report.overall.n, 0u);
-  ASSERT_EQ(report.unsupported.size(), 2u);
+  ASSERT_EQ(report.unsupported.size(), 1u);
   EXPECT_EQ(report.unsupported[0].reason, "training measurements are not supported yet");
-  EXPECT_EQ(report.unsupported[1].reason, "collective measurements are not supported yet");
 }
 
 TEST_F(Validation, JsonHasTheContractsFields) {

@@ -5,7 +5,7 @@
 
 #include <algorithm>
 
-#include "models/collectives.hpp"
+#include "models/collectives/ring.hpp"
 #include "tests/unit/des/bench_cluster.hpp"
 
 namespace tessera {
@@ -139,11 +139,12 @@ TEST(MeetingTest, AMemberThatNeverComesIsNamed) {
   plan.tasks[0].work = Collective{CollectiveKind::all_reduce, Dimension::tp, Bytes(8.0)};
   const ClusterSpec cluster = small_cluster(2);
   const Topology topology(cluster);
-  const Routing routing(plan, {{0, 1}}, cluster, topology);
+  const CollectiveModel model;
+  const Routing routing(plan, {{0, 1}}, cluster, topology, model);
   Recorder recorder(true, {0, 1}, {"communication tp"}, topology.links());
   Engine engine({{0, 132, BytesPerSec(1e12)}, {1, 132, BytesPerSec(1e12)}},
                 {topology.links(), [&](int from, int to) { return topology.path(from, to); }});
-  Collectives collectives(engine, plan, routing, {0, 1}, recorder);
+  Collectives collectives(engine, plan, routing, model, {0, 1}, recorder);
   bool done = false;
   collectives.join(0, 0, [&](Seconds) { done = true; });
   engine.run();

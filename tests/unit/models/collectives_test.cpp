@@ -1,5 +1,5 @@
 // Closed forms of ring collectives (Thakur et al. 2005), with nccl-tests' meaning of bytes.
-#include "models/collectives.hpp"
+#include "models/collectives/ring.hpp"
 
 #include <gtest/gtest.h>
 

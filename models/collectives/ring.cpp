@@ -1,4 +1,4 @@
-#include "models/collectives.hpp"
+#include "models/collectives/ring.hpp"
 
 namespace tessera {
 
