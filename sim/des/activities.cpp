@@ -17,6 +17,8 @@ struct Activities::Running {
   Activities* owner = nullptr;
   std::size_t index = 0;
   s4u::ActivityPtr activity;  // SimGrid does not own what it runs
+  s4u::Host* host = nullptr;  // of an execution
+  double bound = 0, weight = 0;
   Call ended;
 };
 
@@ -55,20 +57,35 @@ void Activities::finish(Running& running) {
 Activities::Execution Activities::execute(s4u::Host& host, double amount, double bound, double weight, Call ended) {
   const std::size_t index = fresh(std::move(ended));
   Running& running = *all_[index];
+  running.host = &host;
+  running.bound = bound;
+  running.weight = weight;
+  execute(running, amount);
+  return index;
+}
+
+void Activities::execute(Running& running, double amount) {
   const s4u::ExecPtr exec = s4u::Exec::init();
-  exec->set_flops_amount(amount)->set_bound(bound)->set_priority(weight);
+  exec->set_flops_amount(amount)->set_bound(running.bound)->set_priority(running.weight);
   exec->set_data(&running);
   running.activity = exec;
-  exec->set_host(&host)->start();
-  return index;
+  exec->set_host(running.host)->start();
 }
 
 void Activities::suspend(Execution execution) {
   all_[execution]->activity->suspend();
 }
 
+// 3.32 does not note that an activity was resumed, and would ignore it if it were suspended again: a new one does the
+// rest.
 void Activities::resume(Execution execution) {
-  all_[execution]->activity->resume();
+  Running& running = *all_[execution];
+  discarded_.push_back(std::move(running.activity));
+  s4u::Activity& old = *discarded_.back();
+  const double left = old.get_remaining();
+  old.set_data(nullptr);
+  old.cancel();
+  execute(running, left);
 }
 
 double Activities::remaining(Execution execution) const {

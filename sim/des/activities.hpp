@@ -36,12 +36,14 @@ class Activities {
  private:
   struct Running;
   std::size_t fresh(Call ended);
+  void execute(Running& running, double amount);
   void finish(Running& running);
 
   Guard& guard_;
   std::vector<std::unique_ptr<Running>> all_;
-  std::vector<std::size_t> free_;                 // into all_
-  std::vector<simgrid::s4u::ActivityPtr> ended_;  // SimGrid still touches an activity after its call-back
+  std::vector<std::size_t> free_;                     // into all_
+  std::vector<simgrid::s4u::ActivityPtr> discarded_;  // SimGrid does not free what was cancelled
+  std::vector<simgrid::s4u::ActivityPtr> ended_;      // SimGrid still touches an activity after its call-back
   std::uint64_t completed_ = 0;
 };
 

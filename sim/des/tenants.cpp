@@ -20,10 +20,9 @@ namespace {
 
 /// A slice in the event loop.
 struct SliceRun {
-  SliceRun(Engine& engine, std::size_t gpu, const Program& program, DispatchPolicy& policy,
-           const SharingOptions& options)
-      : run(program, policy, options), clock(engine, gpu, run.core()), forecast(run, clock, program) {
-    run.bind(clock, policy);
+  SliceRun(Engine& engine, std::size_t slice, const Program& program, const SharedGpu& gpu)
+      : run(program, gpu.policy, gpu.options), clock(engine, slice, run.core()), forecast(run, clock, program) {
+    run.bind(clock, gpu.policy);
     run.core().set_forecast(&forecast);
     clock.request_settle();
   }
@@ -31,6 +30,25 @@ struct SliceRun {
   TenantRun run;
   EngineClock clock;
   RunForecast forecast;
+};
+
+/// Slices with tenants; `gpu`: whose they are.
+struct Slices {
+  std::vector<Program> programs;
+  std::vector<std::size_t> gpu;
+  std::vector<EngineGpu> engine;
+
+  explicit Slices(std::span<const SharedGpu> gpus) {
+    for (std::size_t g = 0; g < gpus.size(); ++g) {
+      const TenantSet set{gpus[g].tenants, gpus[g].gpu, gpus[g].options};
+      for (Program& program : build_programs(set, gpus[g].policy.deploy(set))) {
+        if (program.tenants.empty()) continue;
+        engine.push_back({static_cast<int>(engine.size()), program.gpu.sms, program.gpu.memory_bandwidth});
+        programs.push_back(std::move(program));
+        gpu.push_back(g);
+      }
+    }
+  }
 };
 
 /// Values of one type after the other, each vector after its length.
@@ -82,40 +100,41 @@ void visit(Line& timeline, Visit visit) {
 
 }  // namespace
 
-Timeline simulate_tenants(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchPolicy& policy,
-                          const SharingOptions& options) {
-  const TenantSet set{tenants, gpu, options};
-  std::vector<Program> programs = build_programs(set, policy.deploy(set));
-  std::erase_if(programs, [](const Program& program) { return program.tenants.empty(); });
-  std::vector<EngineGpu> slices;
-  for (const Program& program : programs) {
-    slices.push_back({static_cast<int>(slices.size()), program.gpu.sms, program.gpu.memory_bandwidth});
-  }
-  Engine engine(slices, {});
+std::vector<Timeline> simulate_tenants(std::span<const SharedGpu> gpus) {
+  const Slices slices(gpus);
+  Engine engine(slices.engine, {});
   std::vector<std::unique_ptr<SliceRun>> runs;
-  for (std::size_t i = 0; i < programs.size(); ++i) {
-    runs.push_back(std::make_unique<SliceRun>(engine, i, programs[i], policy, options));
+  for (std::size_t i = 0; i < slices.programs.size(); ++i) {
+    runs.push_back(std::make_unique<SliceRun>(engine, i, slices.programs[i], gpus[slices.gpu[i]]));
   }
   engine.run();
-  Timeline timeline;
-  for (const auto& slice : runs) merge(timeline, slice->run.take());
-  timeline.events = engine.events();
-  order(timeline);
-  return timeline;
+  std::vector<Timeline> timelines(gpus.size());
+  for (std::size_t i = 0; i < runs.size(); ++i) merge(timelines[slices.gpu[i]], runs[i]->run.take());
+  for (Timeline& timeline : timelines) {
+    timeline.events = engine.events();
+    order(timeline);
+  }
+  return timelines;
+}
+
+std::vector<Timeline> simulate_tenants_isolated(std::span<const SharedGpu> gpus) {
+  const std::string bytes = run_isolated([&] {
+    Bytewise writer;
+    for (const Timeline& timeline : simulate_tenants(gpus)) {
+      visit(timeline, [&writer](const auto& value) { writer.put(value); });
+    }
+    return std::move(writer.out);
+  });
+  std::vector<Timeline> timelines(gpus.size());
+  Bytewise reader(bytes);
+  for (Timeline& timeline : timelines) visit(timeline, [&reader](auto& value) { reader.get(value); });
+  return timelines;
 }
 
 Timeline simulate_tenants_isolated(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchPolicy& policy,
                                    const SharingOptions& options) {
-  const std::string bytes = run_isolated([&] {
-    const Timeline timeline = simulate_tenants(tenants, gpu, policy, options);
-    Bytewise writer;
-    visit(timeline, [&writer](const auto& value) { writer.put(value); });
-    return std::move(writer.out);
-  });
-  Timeline timeline;
-  Bytewise reader(bytes);
-  visit(timeline, [&reader](auto& value) { reader.get(value); });
-  return timeline;
+  const SharedGpu only{tenants, gpu, policy, options};
+  return std::move(simulate_tenants_isolated(std::span(&only, 1)).front());
 }
 
 }  // namespace tessera

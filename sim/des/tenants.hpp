@@ -1,17 +1,26 @@
-// Tenants on one shared GPU in the event loop.
+// Tenants on shared GPUs in the event loop.
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "sim/dispatch/evaluate.hpp"
 
 namespace tessera {
 
-/// What `evaluate` answers, by SimGrid. Once per process.
-Timeline simulate_tenants(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchPolicy& policy,
-                          const SharingOptions& options = {});
+/// One GPU of several that run beside each other.
+struct SharedGpu {
+  std::span<const Tenant> tenants;
+  const GpuSpec& gpu;
+  DispatchPolicy& policy;  // of this GPU alone
+  SharingOptions options{};
+};
+
+/// What `evaluate` answers for each, by SimGrid; `events` are those of all. Once per process.
+std::vector<Timeline> simulate_tenants(std::span<const SharedGpu> gpus);
 
 /// The same in a process of its own.
+std::vector<Timeline> simulate_tenants_isolated(std::span<const SharedGpu> gpus);
 Timeline simulate_tenants_isolated(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchPolicy& policy,
                                    const SharingOptions& options = {});
 

@@ -10,8 +10,6 @@ namespace {
 
 /// Where the SM pool is not shared a cohort takes so little of it that it never runs short.
 constexpr double kUnshared = 1e-6;
-/// Two dates nearer than this are one, as for SimGrid.
-constexpr Seconds kSameInstant(1e-12);
 
 }  // namespace
 
@@ -73,6 +71,7 @@ void GpuCore::launch(std::uint32_t index, Seconds duration) {
                  options_.terms.hbm ? rate / slower : BytesPerSec(0.0), sms};
   cohort.started = executor_->now();
   cohort.redo = Seconds(0.0);
+  cohort.serial = serials_++;
   cohort.state = Cohort::running;
   ++streams_[cohort.stream].cohorts;
   executor_->start(index, cohort.work);
@@ -109,7 +108,7 @@ void GpuCore::finish_head(std::uint32_t index, Seconds start, Seconds end) {
   Stream& stream = streams_[index];
   const std::uint32_t task = stream.front().task;
   stream.free_from = end;
-  if (end + kSameInstant < executor_->now()) {  // it was alone then
+  if (!due(executor_->now(), end)) {  // it was alone then
     stream.free_from += interference_.gap(1);
   } else {
     just_ended_.push_back(index);

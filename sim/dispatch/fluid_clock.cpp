@@ -9,8 +9,6 @@ namespace tessera {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
-/// Two dates nearer than this are one, as for SimGrid (surf/precision).
-constexpr double kSameInstant = 1e-12;
 
 }  // namespace
 
@@ -120,7 +118,7 @@ double FluidClock::next_date() const {
 }
 
 void FluidClock::end_parts() {
-  const double until = now_ + kSameInstant;
+  const double until = now_ + kSameInstant.value();
   const auto end = [until, this](Part& part) {
     if (part.end > until) return;
     part = {0, 0, now_, kNever};

@@ -105,7 +105,7 @@ Seconds GpuCore::release_of(const Stream& stream) const {
 }
 
 bool GpuCore::released(const Stream& stream) const {
-  return !stream.empty() && release_of(stream) <= executor_->now();
+  return !stream.empty() && due(release_of(stream), executor_->now());
 }
 
 /// Where the gap between kernels depends on who is at work, whoever has kernels at all is company.
@@ -186,7 +186,7 @@ void GpuCore::arm_releases() {
     Stream& stream = streams_[i];
     if (stream.empty() || stream.enlisted || static_cast<int>(i) == solo_) continue;
     const Seconds release = release_of(stream);
-    if (release <= executor_->now() || release == stream.armed) continue;
+    if (due(release, executor_->now()) || release == stream.armed) continue;
     stream.armed = release;
     executor_->wake(release);
   }

@@ -18,6 +18,13 @@
 
 namespace tessera {
 
+/// Two dates nearer than this are one, as for SimGrid (surf/precision).
+inline constexpr Seconds kSameInstant(1e-12);
+/// Whether what was to be at `date` is now.
+inline bool due(Seconds date, Seconds now) {
+  return date <= now + kSameInstant;
+}
+
 /// What a cohort, blocks of one kernel that started together, asks of the GPU: both parts at once, until both end.
 struct CohortWork {
   double sms = 0;     // of the pool; where the pool is short all slow down in proportion
@@ -121,6 +128,7 @@ class GpuCore {
   };
   struct Cohort {
     std::uint32_t stream = 0;
+    std::uint64_t serial = 0;
     const DeviceKernel* kernel = nullptr;
     std::int64_t blocks = 0;
     std::vector<int> on_sm{};
@@ -186,6 +194,7 @@ class GpuCore {
   std::uint64_t arrivals_ = 0;
   std::vector<Cohort> cohorts_;
   std::vector<std::uint32_t> free_cohorts_;
+  std::uint64_t serials_ = 0;
   std::int64_t running_ = 0;                // cohorts that are not suspended or frozen
   int busy_ = 0;                            // streams with kernels
   std::vector<std::uint32_t> just_ended_;   // streams whose gap begins at this instant

@@ -17,7 +17,7 @@ constexpr Seconds kSwitch(2e-3 * 0.094 / (1 - 0.094));
 /// A process in the gap between two of its kernels keeps its turn.
 bool GpuCore::has_work(std::uint32_t process) const {
   return std::ranges::any_of(streams_, [&](const Stream& stream) {
-    return stream.spec.process == process && !stream.empty() && stream.front().release <= executor_->now();
+    return stream.spec.process == process && !stream.empty() && due(stream.front().release, executor_->now());
   });
 }
 
@@ -26,7 +26,7 @@ bool GpuCore::take_turns() {
   if (processes_.size() <= 1) return true;
   const Seconds now = executor_->now();
   if (switching_) {
-    if (now < switched_) return false;
+    if (!due(switched_, now)) return false;
     switch_to(active_);
   }
   const auto count = static_cast<std::uint32_t>(processes_.size());
@@ -35,7 +35,7 @@ bool GpuCore::take_turns() {
     if (has_work((active_ + i) % count)) other = (active_ + i) % count;
   }
   if (other == active_) return true;
-  if (has_work(active_) && now < slice_end_) {
+  if (has_work(active_) && !due(slice_end_, now)) {
     if (slice_armed_ != slice_end_) executor_->wake(slice_end_);
     slice_armed_ = slice_end_;
     return true;
@@ -84,7 +84,7 @@ void GpuCore::freeze_due() {
   std::erase_if(interrupted_, [this](std::uint32_t index) {
     Stream& stream = streams_[index];
     if (!stream.interrupting) return true;  // its kernel ended before
-    if (stream.freezes > executor_->now()) return false;
+    if (!due(stream.freezes, executor_->now())) return false;
     for (std::uint32_t c = 0; c < cohorts_.size(); ++c) {
       Cohort& cohort = cohorts_[c];
       if (cohort.stream != index || cohort.state != Cohort::running) continue;
@@ -109,15 +109,18 @@ bool GpuCore::thaw(std::uint32_t process, std::size_t index) {
   QueuedKernel& entry = processes_[process].queue[index];
   Stream& stream = streams_[entry.stream];
   SmPool& pool = processes_[process].pool;
-  const auto is_frozen = [&](const Cohort& cohort) {
-    return cohort.stream == entry.stream && cohort.state == Cohort::frozen;
-  };
+  std::vector<std::uint32_t> frozen;
   std::int64_t blocks = 0;
-  for (const Cohort& cohort : cohorts_) blocks += is_frozen(cohort) ? cohort.blocks : 0;
-  if (pool.room(entry.kernel->footprint, stream.spec.range) < blocks) return false;
   for (std::uint32_t c = 0; c < cohorts_.size(); ++c) {
+    if (cohorts_[c].stream != entry.stream || cohorts_[c].state != Cohort::frozen) continue;
+    frozen.push_back(c);
+    blocks += cohorts_[c].blocks;
+  }
+  if (pool.room(entry.kernel->footprint, stream.spec.range) < blocks) return false;
+  // In the order in which they were first sent: slots are reused in the order of ends, which may tie.
+  std::ranges::sort(frozen, {}, [this](std::uint32_t c) { return cohorts_[c].serial; });
+  for (const std::uint32_t c : frozen) {
     Cohort& cohort = cohorts_[c];
-    if (!is_frozen(cohort)) continue;
     const std::int64_t placed = pool.place(entry.kernel->footprint, cohort.blocks, stream.spec.range, cohort.on_sm);
     TESSERA_ASSERT(placed == cohort.blocks, "there was room for all");
     count_and_set(cohort, 1, Cohort::running);

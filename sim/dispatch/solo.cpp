@@ -8,13 +8,6 @@
 
 namespace tessera {
 
-namespace {
-
-/// Two dates nearer than this are one, as for SimGrid.
-constexpr Seconds kSameInstant(1e-12);
-
-}  // namespace
-
 /// The only stream with anything to do, if the GPU is empty and waves may be merged; otherwise -1.
 int GpuCore::lone_stream() const {
   if (!options_.coalesce || running_ > 0 || busy_ == 0 || !policy_->lone_stream_is_free()) return -1;
@@ -50,7 +43,7 @@ void GpuCore::plan_solo() {
 /// The planned kernels that have ended by `until`; those before the last one are told with it.
 void GpuCore::finish_planned(std::uint32_t index, Seconds until) {
   Stream& stream = streams_[index];
-  if (planned_ == 0 || stream.queue[stream.head + planned_ - 1].end > until + kSameInstant) return;
+  if (planned_ == 0 || !due(stream.queue[stream.head + planned_ - 1].end, until)) return;
   for (; planned_ > 0; --planned_) count_alone(index);
 }
 
@@ -81,11 +74,11 @@ void GpuCore::split_solo() {
   Stream& stream = streams_[index];
   const Seconds now = executor_->now();
   solo_ = -1;
-  while (planned_ > 0 && stream.front().end <= now + kSameInstant) {
+  while (planned_ > 0 && due(stream.front().end, now)) {
     --planned_;
     count_alone(index);
   }
-  const bool started = planned_ > 0 && stream.front().start < now;
+  const bool started = planned_ > 0 && !due(now, stream.front().start);
   planned_ = 0;
   if (!started) return;
 

@@ -47,7 +47,7 @@ void TenantRun::arrive() {
   for (std::uint32_t t = 0; t < states_.size(); ++t) {
     State& state = states_[t];
     const Arrivals& arrivals = program_->tenants[t].spec->arrivals;
-    while (state.arrived < arrivals.dates.size() && arrivals.dates[state.arrived] <= now) {
+    while (state.arrived < arrivals.dates.size() && due(arrivals.dates[state.arrived], now)) {
       ++state.arrived;
       begin_due_ = true;
     }
@@ -60,13 +60,13 @@ void TenantRun::arrive() {
 }
 
 void TenantRun::instant() {
-  if (opens_ >= Seconds(0.0) && opens_ <= executor_->now()) {
+  if (opens_ >= Seconds(0.0) && due(opens_, executor_->now())) {
     opens_ = Seconds(-1.0);
     ++segment_;
     open_segment();
   }
   if (closing_) return;
-  if (next_arrival_ <= executor_->now()) arrive();
+  if (due(next_arrival_, executor_->now())) arrive();
   if (!begin_due_) return;
   begin_due_ = false;
   starters_.clear();
