@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 /// Where the SM pool is not shared a cohort takes so little of it that it never runs short.
-constexpr double kUnshared = 1e-6;
+constexpr double kUnshared = 0.1;  // SMs hold four times their slots at most, by four kinds of limit
 
 }  // namespace
 
@@ -39,7 +39,9 @@ std::uint32_t GpuCore::place(std::uint32_t stream, std::int64_t blocks) {
 void GpuCore::count(const Cohort& cohort, int sign) {
   const DeviceKernel& kernel = *cohort.kernel;
   StreamView& view = views_[cohort.stream];
+  resident_streams_ -= view.resident > 0 ? 1 : 0;
   view.resident += sign * cohort.blocks;
+  resident_streams_ += view.resident > 0 ? 1 : 0;
   view.resident_of = &kernel;
   demand_ += sign * kernel.demand_of(cohort.blocks);
   power_ += sign * kernel.power_of(cohort.blocks);
@@ -69,7 +71,7 @@ void GpuCore::launch(std::uint32_t index, Seconds duration) {
   energy_ += kernel.power_of(cohort.blocks) * duration;
   cohort.work = {options_.terms.issue ? sms : sms * kUnshared, duration * slower,
                  options_.terms.hbm ? rate / slower : BytesPerSec(0.0), sms};
-  cohort.started = executor_->now();
+  cohort.started = executor_->now() - (kernel.tile_latency - duration);
   cohort.redo = Seconds(0.0);
   cohort.serial = serials_++;
   cohort.state = Cohort::running;
@@ -100,7 +102,7 @@ void GpuCore::cohort_ended(std::uint32_t index) {
   Stream& stream = streams_[at];
   if (--stream.cohorts > 0 || stream.undispatched > 0) return;
   stream.enlisted = false;
-  stream.interrupting = false;
+  stream.interrupting = views_[at].leaving = false;
   finish_head(at, stream.front().start, executor_->now());
 }
 

@@ -54,6 +54,7 @@ struct TenantDeployment {
 struct Deployment {
   std::vector<GpuSlice> slices{};
   std::vector<TenantDeployment> tenants{};  // parallel to the tenants
+  double concat_cost = 1;                   // of the copy after a kernel's pieces; 0: free
   Seconds pointer_cost{};                   // of one synchronisation
 };
 

@@ -14,6 +14,9 @@ struct GpuShare {
   double hbm = 1;  // part of the bandwidth, (0, 1]
 };
 
+/// What bounds a kernel (Orion, EuroSys 2024).
+enum class KernelClass : std::uint8_t { unknown, compute, memory };
+
 struct DeviceKernel {
   BlockFootprint footprint;  // of which exactly blocks_per_sm fit
   std::int64_t blocks = 1, full_wave = 1, waves = 1;
@@ -21,6 +24,7 @@ struct DeviceKernel {
   Seconds tile_latency;     // of a block, and of a wave
   Bytes hbm_per_block;      // at most what HBM gives while the block runs; the rest hits L2
   Joules energy_per_block;  // above idle
+  KernelClass kind = KernelClass::unknown;
   [[nodiscard]] Seconds time() const { return tile_latency * static_cast<double>(waves); }
   /// SMs that `resident` of its blocks fill.
   [[nodiscard]] double sms_of(std::int64_t resident) const { return static_cast<double>(resident) / blocks_per_sm; }

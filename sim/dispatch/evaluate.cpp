@@ -40,16 +40,19 @@ void order(Timeline& timeline) {
   std::ranges::stable_sort(timeline.kernels, by_end);
 }
 
-Timeline evaluate(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchPolicy& policy,
-                  const SharingOptions& options) {
-  const TenantSet set{tenants, gpu, options};
-  const std::vector<Program> programs = build_programs(set, policy.deploy(set));
+Timeline evaluate_deployed(const TenantSet& set, const Deployment& deployment, DispatchPolicy& policy) {
   Timeline timeline;
-  for (const Program& program : programs) {
-    if (!program.tenants.empty()) merge(timeline, evaluate_program(program, policy, options));
+  for (const Program& program : build_programs(set, deployment)) {
+    if (!program.tenants.empty()) merge(timeline, evaluate_program(program, policy, set.options));
   }
   order(timeline);
   return timeline;
+}
+
+Timeline evaluate(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchPolicy& policy,
+                  const SharingOptions& options) {
+  const TenantSet set{tenants, gpu, options};
+  return evaluate_deployed(set, policy.deploy(set), policy);
 }
 
 Timeline evaluate(std::span<const Tenant> tenants, const GpuSpec& gpu, std::string_view policy,

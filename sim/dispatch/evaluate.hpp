@@ -18,6 +18,9 @@ Timeline evaluate(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchP
 Timeline evaluate(std::span<const Tenant> tenants, const GpuSpec& gpu, std::string_view policy,
                   const SharingOptions& options = {});
 
+/// Under a deployment that was made before.
+Timeline evaluate_deployed(const TenantSet& tenants, const Deployment& deployment, DispatchPolicy& policy);
+
 /// One slice, already cut; for searches.
 struct Program;
 Timeline evaluate_program(const Program& program, DispatchPolicy& policy, const SharingOptions& options);

@@ -119,7 +119,9 @@ bool GpuCore::has_company(std::uint32_t stream) const {
 
 /// When everybody who starts or ends at this instant is known.
 void GpuCore::open_gaps() {
-  for (const std::uint32_t stream : just_ended_) streams_[stream].free_from += interference_.gap(busy_);
+  const auto off = std::ranges::count_if(just_ended_, [this](auto stream) { return views_[stream].resident == 0; });
+  const int active = resident_streams_ + static_cast<int>(off);
+  for (const std::uint32_t stream : just_ended_) streams_[stream].free_from += interference_.gap(active);
   just_ended_.clear();
 }
 

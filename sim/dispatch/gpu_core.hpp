@@ -197,11 +197,12 @@ class GpuCore {
   std::uint64_t serials_ = 0;
   std::int64_t running_ = 0;                // cohorts that are not suspended or frozen
   int busy_ = 0;                            // streams with kernels
+  int resident_streams_ = 0;                // streams with blocks on SMs
   std::vector<std::uint32_t> just_ended_;   // streams whose gap begins at this instant
   std::vector<std::uint32_t> interrupted_;  // streams whose blocks are to leave
 
   std::uint32_t active_ = 0;  // the process whose turn it is
-  Seconds slice_end_{}, slice_armed_{-1.0}, switched_{};
+  Seconds slice_end_{-1.0}, slice_armed_{-1.0}, switched_{};
   bool switching_ = false;
 
   int solo_ = -1;            // the stream that has the GPU alone

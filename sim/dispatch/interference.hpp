@@ -18,7 +18,8 @@ class Interference {
   };
   /// Of a block's time, at least 1; 1 alone.
   [[nodiscard]] double factor(const Company& company) const;
-  /// From the end of a kernel to the start of the next of its stream, with so many streams at work.
+  /// From the end of a kernel to the start of the next of its stream, with blocks of so many streams on the SMs, its
+  /// own included.
   [[nodiscard]] Seconds gap(int active_streams) const;
 
  private:

@@ -31,6 +31,7 @@ struct StreamView {
   int priority = 0;
   std::int64_t resident = 0;                  // blocks on SMs
   const DeviceKernel* resident_of = nullptr;  // whose, while resident > 0
+  bool leaving = false;                       // was interrupted, and has not been sent again
   // Of the oldest request that has not ended; without tenants these stay as they are.
   bool busy = false;
   std::uint64_t request = 0;  // its number within the tenant

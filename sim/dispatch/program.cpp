@@ -33,6 +33,13 @@ GpuSpec as_gpu(const GpuSpec& gpu, const GpuSlice& slice) {
   return part;
 }
 
+/// As the profile says; otherwise memory where it takes at least 60 % of the bandwidth alone, Orion's threshold.
+KernelClass class_of(const TenantKernel& kernel, const GpuSpec& gpu) {
+  if (kernel.kind != KernelClass::unknown || kernel.cost.hbm_bytes <= Bytes(0.0)) return kernel.kind;
+  const BytesPerSec rate = kernel.cost.hbm_bytes / kernel.cost.time.p50;
+  return rate >= 0.6 * gpu.memory_bandwidth ? KernelClass::memory : KernelClass::compute;
+}
+
 /// Clients with a cap get SMs one after the other, around the end where caps exceed the GPU.
 class Caps {
  public:
@@ -50,7 +57,7 @@ class Caps {
 };
 
 void add_tenant(Program& program, const GpuSpec& gpu, const GpuSlice& slice, const TenantDeployment& deployed,
-                SmRange range, const Tenant& spec, std::uint32_t index) {
+                SmRange range, const Tenant& spec, std::uint32_t index, double concat_cost) {
   TenantProgram tenant;
   tenant.tenant = index;
   tenant.spec = &spec;
@@ -63,7 +70,7 @@ void add_tenant(Program& program, const GpuSpec& gpu, const GpuSlice& slice, con
     for (; pointer != deployed.pointers.end() && *pointer <= k; ++pointer) {
       tenant.pointers.push_back(static_cast<std::uint32_t>(tenant.kernels.size()));
     }
-    append_kernel(tenant, k, deployed.pieces.empty() ? 1 : deployed.pieces[k], gpu, share);
+    append_kernel(tenant, k, deployed.pieces.empty() ? 1 : deployed.pieces[k], gpu, share, concat_cost);
   }
   tenant.pointers.resize(deployed.pointers.size(), static_cast<std::uint32_t>(tenant.kernels.size()));
   tenant.left.resize(tenant.kernels.size() + 1);
@@ -76,9 +83,10 @@ void add_tenant(Program& program, const GpuSpec& gpu, const GpuSlice& slice, con
 }  // namespace
 
 void append_kernel(TenantProgram& program, std::uint32_t index, std::uint32_t pieces, const GpuSpec& gpu,
-                   GpuShare share) {
+                   GpuShare share, double concat_cost) {
   const TenantKernel& kernel = program.spec->kernels[index];
-  const DeviceKernel whole = device_kernel(kernel.cost, gpu, share);
+  DeviceKernel whole = device_kernel(kernel.cost, gpu, share);
+  whole.kind = class_of(kernel, gpu);
   const std::int64_t count = std::clamp<std::int64_t>(pieces, 1, whole.blocks);
   for (std::int64_t piece = 0; piece < count; ++piece) {
     DeviceKernel part = whole;
@@ -87,9 +95,9 @@ void append_kernel(TenantProgram& program, std::uint32_t index, std::uint32_t pi
     program.kernels.push_back(part);
     program.whole.push_back(index);
   }
-  if (count == 1) return;
+  if (count == 1 || concat_cost <= 0) return;
   const Bytes output = kernel.output > Bytes(0.0) ? kernel.output : kernel.cost.hbm_bytes / 3.0;
-  program.kernels.push_back(copy_kernel(output, gpu, share));
+  program.kernels.push_back(copy_kernel(concat_cost * output, gpu, share));
   program.whole.push_back(index);
 }
 
@@ -105,8 +113,8 @@ std::vector<Program> build_programs(const TenantSet& set, const Deployment& depl
     const TenantDeployment& deployed = deployment.tenants[t];
     TESSERA_ASSERT(deployed.slice < programs.size(), "a tenant's slice exists");
     const SmRange range = caps[deployed.slice].range(deployed.sm_cap);
-    add_tenant(programs[deployed.slice], set.gpu, deployment.slices[deployed.slice], deployed, range, set.tenants[t],
-               t);
+    add_tenant(programs[deployed.slice], set.gpu, deployment.slices[deployed.slice], deployed, range, set.tenants[t], t,
+               deployment.concat_cost);
   }
   return programs;
 }

@@ -35,6 +35,6 @@ std::vector<Program> build_programs(const TenantSet& tenants, const Deployment& 
 /// Pieces of a kernel are ranges of its blocks; then their outputs are concatenated: read and written once.
 /// Appends to the program.
 void append_kernel(TenantProgram& program, std::uint32_t kernel, std::uint32_t pieces, const GpuSpec& gpu,
-                   GpuShare share);
+                   GpuShare share, double concat_cost = 1);
 
 }  // namespace tessera

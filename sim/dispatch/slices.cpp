@@ -35,6 +35,7 @@ bool GpuCore::take_turns() {
     if (has_work((active_ + i) % count)) other = (active_ + i) % count;
   }
   if (other == active_) return true;
+  if (slice_end_ < Seconds(0.0)) slice_end_ = now + options_.time_slice;  // the first
   if (has_work(active_) && !due(slice_end_, now)) {
     if (slice_armed_ != slice_end_) executor_->wake(slice_end_);
     slice_armed_ = slice_end_;
@@ -72,7 +73,7 @@ void GpuCore::count_and_set(Cohort& cohort, int sign, Cohort::State state) {
 void GpuCore::interrupt(std::uint32_t index, bool reset) {
   Stream& stream = streams_[index];
   if (stream.interrupting || stream.cohorts == 0) return;
-  stream.interrupting = true;
+  stream.interrupting = views_[index].leaving = true;
   stream.reset = reset;
   stream.freezes = executor_->now() + preemption_latency(Preemption::interrupt, stream.front().kernel->time());
   interrupted_.push_back(index);
@@ -89,7 +90,7 @@ void GpuCore::freeze_due() {
       Cohort& cohort = cohorts_[c];
       if (cohort.stream != index || cohort.state != Cohort::running) continue;
       executor_->suspend(c);
-      if (stream.reset) cohort.redo = min(cohort.work.duration, executor_->now() - cohort.started);
+      if (stream.reset) cohort.redo = min(cohort.kernel->tile_latency, executor_->now() - cohort.started);
       leave_sms(cohort);
       cohort.state = Cohort::frozen;
     }
@@ -127,8 +128,8 @@ bool GpuCore::thaw(std::uint32_t process, std::size_t index) {
     cohort.started = executor_->now();
     executor_->resume(c);
   }
+  stream.interrupting = views_[entry.stream].leaving = false;
   entry.frozen = false;
-  stream.interrupting = false;
   return true;
 }
 

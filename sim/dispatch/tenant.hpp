@@ -9,11 +9,9 @@
 
 #include "models/kernel_cost.hpp"
 #include "sim/base/units.hpp"
+#include "sim/dispatch/device_kernel.hpp"
 
 namespace tessera {
-
-/// What bounds a kernel (Orion, EuroSys 2024).
-enum class KernelClass : std::uint8_t { unknown, compute, memory };
 
 struct TenantKernel {
   KernelCost cost;  // alone on the whole GPU

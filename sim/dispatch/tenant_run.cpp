@@ -52,8 +52,7 @@ void TenantRun::arrive() {
       begin_due_ = true;
     }
     if (state.arrived < arrivals.dates.size()) next = min(next, arrivals.dates[state.arrived]);
-    const std::size_t waiting = state.arrived - state.begun;
-    core_.view(t).waiting = waiting;
+    if (!arrivals.dates.empty()) core_.view(t).waiting = state.arrived - state.begun;
   }
   next_arrival_ = next;
   if (next < kNever) executor_->wake(next);

@@ -28,7 +28,7 @@ GpuSpec random_gpu(Rng& rng) {
 
 TenantKernel random_kernel(Rng& rng, const GpuSpec& gpu) {
   const int threads = 32 * static_cast<int>(1 + rng.below(32));
-  const auto blocks = 1 + static_cast<std::int64_t>(rng.below(300));
+  const auto blocks = 1 + static_cast<std::int64_t>(rng.below(120));
   TenantKernel kernel = tenant_grid(gpu, blocks, threads, Seconds((1 + 9 * rng.uniform()) * 1e-6));
   if (rng.below(2) == 0) kernel.cost.hbm_bytes = gpu.memory_bandwidth * kernel.cost.time.p50 * rng.uniform();
   kernel.cost.energy = Watts(400 * rng.uniform()) * kernel.cost.time.p50;
@@ -57,13 +57,13 @@ RandomTenants::RandomTenants(std::uint64_t seed) {
   for (std::uint32_t t = 0; t < count; ++t) {
     Tenant tenant;
     tenant.name = "t" + std::to_string(t);
-    for (std::uint32_t k = 0; k <= rng.below(15); ++k) tenant.kernels.push_back(random_kernel(rng, gpu));
+    for (std::uint32_t k = 0; k <= rng.below(8); ++k) tenant.kernels.push_back(random_kernel(rng, gpu));
     tenant.batch = 8;
     tenant.priority = -static_cast<int>(rng.below(3));
-    tenant.arrivals.requests = 1 + rng.below(4);
+    tenant.arrivals.requests = 1 + rng.below(2);
     if (rng.below(2) == 0) {
       Seconds date(0.0);
-      for (std::uint32_t i = 0; i <= rng.below(4); ++i) {
+      for (std::uint32_t i = 0; i <= rng.below(3); ++i) {
         tenant.arrivals.dates.push_back(date += Seconds(200e-6 * rng.uniform()));
       }
     }

@@ -42,7 +42,7 @@ TEST(DispatchPoliciesTest, UnknownNameIsAnInputErrorWithTheNearest) {
     FAIL();
   } catch (const InputError& error) {
     EXPECT_THAT(error.what(),
-                testing::HasSubstr("unknown dispatch policy 'steams'; did you mean 'streams'?; there are: streams"));
+                testing::HasSubstr("unknown dispatch policy 'steams'; did you mean 'streams'?; there are: "));
   }
 }
 
