@@ -1,8 +1,10 @@
 #include "models/section_times.hpp"
 
+#include <algorithm>
 #include <array>
 #include <map>
 #include <optional>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -13,24 +15,33 @@
 namespace tessera {
 namespace {
 
-constexpr std::size_t kGroups = 6;  // sections x passes
-constexpr std::array<std::string_view, kGroups> kNames{"embedding's forward", "embedding's backward",
-                                                       "block's forward",     "block's backward",
-                                                       "head's forward",      "head's backward"};
+constexpr std::size_t kGroups = 7;  // sections x passes, and backward of blocks that recompute
+constexpr std::size_t kRecomputing = 6;
+constexpr std::array<std::string_view, kGroups> kNames{"embedding's forward", "embedding's backward", "block's forward",
+                                                       "block's backward",    "head's forward",       "head's backward",
+                                                       "block's backward"};
 /// What a kernel takes at least, of its price: no cost is zero.
 constexpr double kLeast = 1e-6;
 
 enum class Section : std::uint8_t { embedding, block, head };
 
 std::array<Seconds, kGroups> wanted(const SectionTimes& t) {
-  return {t.embedding.forward, t.embedding.backward, t.block.forward,
-          t.block.backward,    t.head.forward,       t.head.backward};
+  return {t.embedding.forward,
+          t.embedding.backward,
+          t.block.forward,
+          t.block.backward,
+          t.head.forward,
+          t.head.backward,
+          t.block.forward + t.block.backward};
 }
 
 /// Walks a plan's tasks in their order: what has no layer is embedding or head by where it stands in its pass.
 class SectionWalk {
  public:
-  explicit SectionWalk(const Plan& plan) : last_(plan.spec.pp - 1) {}
+  SectionWalk(const Plan& plan, const SectionTimes& times)
+      : last_(plan.spec.pp - 1), recomputes_(static_cast<std::size_t>(plan.spec.pp)) {
+    for (const int stage : times.recomputed_stages) recomputes_.at(static_cast<std::size_t>(stage)) = true;
+  }
 
   /// None: a collective's, or the optimizer's.
   std::optional<std::size_t> group(const Task& task, int stage) {
@@ -39,7 +50,9 @@ class SectionWalk {
     if (pass != pass_) behind_ = false;
     pass_ = pass;
     behind_ = behind_ || task.layer >= 0;
-    return 2 * static_cast<std::size_t>(section(task, pass)) + (pass.backward ? 1 : 0);
+    const Section of = section(task, pass);
+    if (of == Section::block && pass.backward && recomputes_[static_cast<std::size_t>(stage)]) return kRecomputing;
+    return 2 * static_cast<std::size_t>(of) + (pass.backward ? 1 : 0);
   }
 
  private:
@@ -56,34 +69,31 @@ class SectionWalk {
   }
 
   int last_;
+  std::vector<bool> recomputes_;  // by stage
   Pass pass_{};
   bool behind_ = false;  // a layer of this pass came already
 };
 
 /// Calls `visit` with every task that belongs to a section.
 template <class Plan, class Visit>
-void for_each_task(Plan& plan, Visit visit) {
-  SectionWalk walk(plan);
+void for_each_task(Plan& plan, const SectionTimes& times, Visit visit) {
+  SectionWalk walk(plan, times);
   for (int stage = 0; stage < plan.spec.pp; ++stage)
     for (std::size_t t = plan.stage_begin(stage); t < plan.stage_end(stage); ++t)
       if (const auto group = walk.group(plan.tasks[t], stage)) visit(plan.tasks[t], *group);
 }
 
-std::int32_t layer_count(const Graph& graph) {
-  std::int32_t most = -1;
-  for (const Operator& op : graph.operators) most = std::max(most, op.layer);
-  return most + 1;
-}
-
-/// What one micro-batch takes in each group, a block's share of all blocks.
-std::array<Seconds, kGroups> priced(const Graph& graph, const Plan& plan, const CostTable& costs) {
+/// What one micro-batch takes in each group, of blocks their mean.
+std::array<Seconds, kGroups> priced(const SectionTimes& times, const Plan& plan, const CostTable& costs) {
   std::array<Seconds, kGroups> sums{};
-  for_each_task(plan, [&](const Task& task, std::size_t group) {
+  std::array<std::set<std::int32_t>, kGroups> layers;
+  for_each_task(plan, times, [&](const Task& task, std::size_t group) {
     sums[group] += costs[static_cast<std::size_t>(std::get<KernelId>(task.work))].time.p50;
+    layers[group].insert(task.layer);
   });
-  const double blocks = layer_count(graph);
   for (std::size_t g = 0; g < kGroups; ++g)
-    sums[g] = sums[g] / (static_cast<double>(plan.spec.micro_batches) * (g / 2 == 1 ? blocks : 1.0));
+    if (!layers[g].empty())
+      sums[g] = sums[g] / static_cast<double>(plan.spec.micro_batches) / static_cast<double>(layers[g].size());
   return sums;
 }
 
@@ -93,7 +103,7 @@ std::array<double, kGroups> factors(const SectionTimes& times, const std::array<
   for (std::size_t g = 0; g < kGroups; ++g) {
     if (sums[g] > Seconds()) {
       result[g] = std::max(kLeast, targets[g] / sums[g]);
-    } else if (targets[g] > Seconds()) {
+    } else if (targets[g] > Seconds() && g != kRecomputing && (g != 3 || times.recomputed_stages.empty())) {
       throw RunError(fmt::format("{} has no {} that could take the time given for it", times.model, kNames[g]));
     }
   }
@@ -120,7 +130,10 @@ void describe(Reader& r, SectionTimes& s) {
   r.required("embedding", s.embedding, "what precedes the blocks");
   r.required("block", s.block, "one layer");
   r.required("head", s.head, "what follows them");
+  r.optional("recomputed_stages", s.recomputed_stages, "stages of pp whose blocks' backward computes forward again");
   r.optional("source", s.source, "where the times are from");
+  if (std::ranges::any_of(s.recomputed_stages, [](int stage) { return stage < 0; }))
+    r.error("recomputed_stages", "a stage is negative");
   for (const auto& [key, value] : {std::pair<std::string_view, std::int64_t>{"sequence", s.sequence},
                                    {"micro_batch", s.micro_batch},
                                    {"tp", s.tp}})
@@ -132,20 +145,26 @@ SectionTimes read_section_times(const std::filesystem::path& path) {
 }
 
 std::string to_yaml(const SectionTimes& s) {
-  return yaml_text(Json(Json::Object{{"model", s.model},
-                                     {"sequence", s.sequence},
-                                     {"micro_batch", s.micro_batch},
-                                     {"tp", s.tp},
-                                     {"embedding", section_json(s.embedding)},
-                                     {"block", section_json(s.block)},
-                                     {"head", section_json(s.head)},
-                                     {"source", s.source}}));
+  Json root(Json::Object{{"model", s.model},
+                         {"sequence", s.sequence},
+                         {"micro_batch", s.micro_batch},
+                         {"tp", s.tp},
+                         {"embedding", section_json(s.embedding)},
+                         {"block", section_json(s.block)},
+                         {"head", section_json(s.head)}});
+  if (!s.recomputed_stages.empty()) root["recomputed_stages"] = Json::array();
+  for (const int stage : s.recomputed_stages) root["recomputed_stages"].push(stage);
+  root["source"] = s.source;
+  return yaml_text(root);
 }
 
-void apply(const SectionTimes& times, const Graph& graph, Plan& plan, CostTable& costs) {
-  const auto factor = factors(times, priced(graph, plan, costs));
+void apply(const SectionTimes& times, Plan& plan, CostTable& costs) {
+  for (const int stage : times.recomputed_stages)
+    if (stage >= plan.spec.pp)
+      throw RunError(fmt::format("section_times: stage {} recomputes, of {} stages", stage, plan.spec.pp));
+  const auto factor = factors(times, priced(times, plan, costs));
   std::map<std::pair<KernelId, std::size_t>, KernelId> stretched;
-  for_each_task(plan, [&](Task& task, std::size_t group) {
+  for_each_task(plan, times, [&](Task& task, std::size_t group) {
     auto& kernel = std::get<KernelId>(task.work);
     const auto [at, fresh] = stretched.try_emplace({kernel, group}, static_cast<KernelId>(plan.kernels.size()));
     if (fresh) {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "models/kernel_cost.hpp"
 #include "sim/base/units.hpp"
@@ -26,6 +27,7 @@ struct SectionTimes {
   std::int64_t micro_batch = 1, sequence = 1;
   int tp = 1;
   SectionTime embedding, block, head;
+  std::vector<int> recomputed_stages{};  // whose blocks' backward computes their forward again
   std::string source;
 };
 void describe(Reader& r, SectionTimes& s);
@@ -35,8 +37,9 @@ std::string to_yaml(const SectionTimes& times);
 
 /// Stretches the costs of the plan's kernels so that each section takes its time: within a section and pass kernels
 /// keep their proportions, time and energy alike. A kernel that several sections run becomes several. The optimizer's
-/// kernels stay as they are. RunError where a section has a time, but no kernels.
+/// kernels stay as they are. RunError where a section has a time, but no kernels, or where a stage recomputes that is
+/// none.
 /// Not modelled: operators that overlap inside a section (its time has that already).
-void apply(const SectionTimes& times, const Graph& graph, Plan& plan, CostTable& costs);
+void apply(const SectionTimes& times, Plan& plan, CostTable& costs);
 
 }  // namespace tessera

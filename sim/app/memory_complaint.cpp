@@ -29,9 +29,11 @@ std::optional<std::string> smaller_batch(RunSpec spec) {
   return {};
 }
 
-/// True where twice as many GPUs can share every layer.
+/// True where twice as many GPUs can share every layer, of those that there are; one GPU stands for as many as one
+/// likes.
 bool can_widen(const RunSpec& spec) {
-  const int tp = 2 * spec.parallel.tp;
+  const int tp = 2 * spec.parallel.tp, gpus = spec.cluster.gpus();
+  if (gpus > 1 && std::int64_t{tp} * spec.parallel.pp > gpus) return false;
   return tp <= kWidestTensorGroup && spec.model.heads % tp == 0 && spec.model.kv_heads % tp == 0;
 }
 

@@ -30,7 +30,8 @@ class Arrival {
   [[nodiscard]] ParallelSpec parallelism(const LatencyModel& latency) const {
     const Job job{spec_.model, spec_.build,   spec_.parallel,
                   latency,     spec_.context, spec_.simulation.collective_payload};
-    const auto used = std::min(free_.size(), static_cast<std::size_t>(spec_.parallel.world_size()));
+    const int given = spec_.gpus > 0 ? spec_.gpus : spec_.parallel.world_size();
+    const auto used = std::min(free_.size(), static_cast<std::size_t>(given));
     return accepted(policy_->parallelism(job, spec_.cluster, std::span(free_).first(used)));
   }
   [[nodiscard]] Placement place(const Plan& plan) const { return accepted(policy_->place(plan, spec_.cluster, free_)); }
@@ -54,10 +55,10 @@ std::vector<Seconds> allocation_times(const Plan& plan, const NodeSpec& node) {
 }
 
 /// The sections' times are of one tensor width.
-void stretch(const RunSpec& spec, const Graph& graph, RunResult& result) {
+void stretch(const RunSpec& spec, RunResult& result) {
   if (spec.sections->tp != spec.parallel.tp)
     throw RunError(fmt::format("section_times are of tp {}, the run has tp {}", spec.sections->tp, spec.parallel.tp));
-  apply(*spec.sections, graph, result.plan, result.costs);
+  apply(*spec.sections, result.plan, result.costs);
 }
 
 }  // namespace
@@ -78,7 +79,7 @@ RunResult run(const RunSpec& asked, const LatencyModel& latency) {
   RunResult result;
   result.plan = make_plan(graph, spec.parallel);
   result.costs = calibrated.predict(result.plan.kernels, spec.cluster.gpu, spec.context);
-  if (spec.sections) stretch(spec, graph, result);
+  if (spec.sections) stretch(spec, result);
   const Placement placement = arrival.place(result.plan);
   SimulationOptions options = spec.simulation;
   if (spec.cold_allocator) options.host_work = allocation_times(result.plan, spec.cluster.node);

@@ -26,6 +26,7 @@ struct RunSpec {
   BuildOptions build;  // of one micro-batch of one replica
   ParallelSpec parallel;
   ClusterSpec cluster;  // its GPUs beyond the world size stay idle
+  int gpus = 0;         // that a policy may choose from; 0: as many as `parallel` has
   std::string placement = "packed";
   SimulationOptions simulation{.collective_payload = kNcclPayload};
   PredictContext context;

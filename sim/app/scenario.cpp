@@ -6,6 +6,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
+#include "sim/place/policy.hpp"
 #include "sim/serve/policy.hpp"
 
 namespace tessera {
@@ -95,6 +96,16 @@ std::vector<ScenarioFile> read_scenarios(std::span<const std::string> paths, std
   return files;
 }
 
+int stated_replicas(const RunSection& s, int gpus) {
+  if (s.parallel.dp) return *s.parallel.dp;
+  const int most = static_cast<int>(gpus / (std::int64_t{s.parallel.tp} * s.parallel.pp));
+  if (!make_placement_policy(s.placement)->chooses()) return most;
+  if (s.workload.mode == Mode::training) return 1;
+  int replicas = std::max(1, most);
+  while (s.workload.batch.value() % replicas != 0) --replicas;
+  return replicas;
+}
+
 ClusterSpec platform_of(const RunSection& section) {
   return section.gpu ? single_gpu(*section.gpu) : find_cluster(*section.cluster, section.nodes.value_or(0));
 }
@@ -114,9 +125,8 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
   spec.parallel.tp = section.parallel.tp;
   spec.parallel.pp = section.parallel.pp;
   spec.parallel.stage_layers = section.parallel.stage_layers;
-  const std::int64_t model_gpus = std::int64_t{section.parallel.tp} * section.parallel.pp;
-  const int gpus = section.gpus.value_or(spec.cluster.gpus());
-  spec.parallel.dp = section.parallel.dp.value_or(static_cast<int>(gpus / model_gpus));
+  spec.gpus = section.gpus.value_or(spec.cluster.gpus());
+  spec.parallel.dp = stated_replicas(section, spec.gpus);
   spec.parallel.bucket = section.parallel.bucket;
   spec.build = {.mode = w.mode,
                 .batch = w.micro_batch.value_or(1),

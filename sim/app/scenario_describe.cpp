@@ -97,22 +97,19 @@ void check_batches(Reader& r, const WorkloadSection& s) {
     r.error("optimizer", "mode inference has no optimizer");
 }
 
-std::int64_t replicas(const RunSection& s, int gpus) {
-  return s.parallel.dp.value_or(static_cast<int>(gpus / (std::int64_t{s.parallel.tp} * s.parallel.pp)));
-}
-
 void check_world(Reader& r, const RunSection& s, const ClusterSpec& cluster) {
   const int used = s.gpus.value_or(cluster.gpus());
   const int tp = s.parallel.tp, pp = s.parallel.pp;
   const std::string_view at = r.has("parallel") ? "parallel" : "";
   if (used > cluster.gpus())
     return r.error("gpus", fmt::format("{} GPUs are asked for, {} has {}", used, cluster.name, cluster.gpus()));
+  if (make_placement_policy(s.placement)->chooses()) return;
   const std::string stages = pp > 1 ? fmt::format(" x pp {}", pp) : "";
   if (!s.parallel.dp && used % (std::int64_t{tp} * pp) != 0)
     return r.error(at, fmt::format("tp {}{} does not divide the {} GPUs", tp, stages, used));
-  if (const std::int64_t world = std::int64_t{tp} * pp * replicas(s, used); world != used)
-    r.error(at, fmt::format("tp {} x dp {}{} = {} GPUs, but {} are used{}", tp, replicas(s, used), stages, world, used,
-                            s.gpus || world > used ? "" : fmt::format(" (gpus: {} uses a part)", world)));
+  if (const std::int64_t world = std::int64_t{tp} * pp * stated_replicas(s, used); world != used)
+    r.error(at, fmt::format("tp {} x dp {}{} = {} GPUs, but {} are used{}", tp, stated_replicas(s, used), stages, world,
+                            used, s.gpus || world > used ? "" : fmt::format(" (gpus: {} uses a part)", world)));
 }
 
 void check_batch_split(Reader& r, const RunSection& s, std::int64_t dp) {
@@ -190,8 +187,8 @@ void check_together(Reader& r, const RunSection& s) {
   check_model_split(r, s, find_model(s.workload.model));
   check_dtype(r, s.workload.dtype, cluster.gpu, "workload");
   check_world(r, s, cluster);
-  if (r.ok()) check_batch_split(r, s, replicas(s, s.gpus.value_or(cluster.gpus())));
-  if (r.ok()) check_plan_size(r, s);
+  if (r.ok()) check_batch_split(r, s, stated_replicas(s, s.gpus.value_or(cluster.gpus())));
+  if (r.ok() && !make_placement_policy(s.placement)->chooses()) check_plan_size(r, s);
 }
 
 }  // namespace

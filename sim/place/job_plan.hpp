@@ -25,6 +25,7 @@ ParallelismResult with_replicas(ParallelSpec spec, const Job& job, int free_gpus
 /// Choose a parallelism, place it as `packed` does.
 class ChoosingPolicy : public PlacementPolicy {
  public:
+  [[nodiscard]] bool chooses() const override { return true; }
   [[nodiscard]] PlacementResult place(const Plan& plan, const ClusterSpec& cluster,
                                       std::span<const int> free_gpus) const override;
 };

@@ -40,6 +40,8 @@ using ParallelismResult = std::variant<ParallelSpec, Infeasible>;
 class PlacementPolicy {
  public:
   virtual ~PlacementPolicy() = default;
+  /// It chooses the parallelism: the scenario gives the GPUs and the step's work, and need not split it itself.
+  [[nodiscard]] virtual bool chooses() const { return false; }
   /// What the job is spread over; as asked, unless the policy chooses.
   [[nodiscard]] virtual ParallelismResult parallelism(const Job& job, const ClusterSpec& cluster,
                                                       std::span<const int> free_gpus) const;

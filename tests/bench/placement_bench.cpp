@@ -23,11 +23,12 @@ namespace {
 
 /// Blocks of one size between an embedding and a head, at widths 1, 2, .. `widest`.
 PipelineProblem chain(int blocks, int widest) {
-  PipelineProblem problem{.pools = {{.name = "chip", .devices = 1024, .memory = Bytes(80e9)}},
+  PipelineProblem problem{.widths = {},
+                          .pools = {{.name = "chip", .devices = 1024, .memory = Bytes(80e9)}},
                           .network = {{.devices = 1024, .bandwidth = BytesPerSec(4e9), .latency = Seconds()}},
                           .micro_batches = 4096};
   for (int width = 1; width <= widest; width *= 2) {
-    WidthProfile profile{.width = width};
+    WidthProfile profile{.width = width, .layers = {}, .edges = {}};
     for (int i = 0; i < blocks + 2; ++i) {
       const bool end = i == 0 || i == blocks + 1;
       const Seconds time((end ? 1e-3 : 5e-3) / width);

@@ -203,6 +203,47 @@ TEST(Planner, MoreMemoryOrBandwidthNeverHurts) {
   }
 }
 
+TEST(Planner, ACutoffAboveTheOptimumChangesNothing) {
+  Rng rng(11);
+  int found = 0;
+  for (int n = 0; n < 300; ++n) {
+    const PipelineProblem problem = hierarchical(rng, 6, 12);
+    PlannerOptions options{.stage_widths = n % 2 == 0, .interleaving = false};
+    const PlanOutcome free = plan_pipeline(problem, options);
+    const auto* best = std::get_if<PipelinePlan>(&free);
+    if (best == nullptr) continue;
+    ++found;
+    options.cutoff = best->time * (1 + 1e-9);
+    const PlanOutcome above = plan_pipeline(problem, options);
+    ASSERT_TRUE(std::holds_alternative<PipelinePlan>(above));
+    EXPECT_EQ(std::get<PipelinePlan>(above).time, best->time);
+    options.cutoff = best->time * 0.9;
+    const PlanOutcome below = plan_pipeline(problem, options);
+    if (const auto* plan = std::get_if<PipelinePlan>(&below)) {
+      EXPECT_GE(plan->time, best->time);
+    }
+  }
+  EXPECT_GT(found, 100);
+}
+
+TEST(Planner, OneWidthIsTheBestOfTheWidthsAlone) {
+  Rng rng(12);
+  for (int n = 0; n < 200; ++n) {
+    const PipelineProblem problem = hierarchical(rng, 6, 12);
+    const PlannerOptions options{.stage_widths = false, .interleaving = false};
+    double best = kNever;
+    for (const WidthProfile& profile : problem.widths) {
+      PipelineProblem alone = problem;
+      alone.widths = {profile};
+      const PlanOutcome outcome = plan_pipeline(alone, options);
+      if (const auto* plan = std::get_if<PipelinePlan>(&outcome)) best = std::min(best, plan->time.value());
+    }
+    const PlanOutcome outcome = plan_pipeline(problem, options);
+    const auto* plan = std::get_if<PipelinePlan>(&outcome);
+    EXPECT_EQ(plan == nullptr ? kNever : plan->time.value(), best);
+  }
+}
+
 TEST(Planner, TheStatedShortageOfMemoryIsWhatIsMissing) {
   Rng rng(7);
   int checked = 0;

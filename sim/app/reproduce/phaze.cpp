@@ -18,6 +18,7 @@ Reproduction reproduce_phaze(const ReproduceOptions& options) {
   options.progress("corrections");
   results.corrections = phaze_corrections(options.data);
   results.suite = phaze_suite(options.progress);
+  results.replays = phaze_replays(results.suite, options.progress);
   std::string summary;
   for (const PhazeLogRow& row : results.log)
     summary +=

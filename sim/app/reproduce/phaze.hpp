@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/app/search/replay.hpp"
 #include "sim/app/search/search_scenario.hpp"
 #include "sim/place/search/certified_search.hpp"
 #include "sim/place/search/chip_study.hpp"
@@ -47,19 +48,40 @@ struct PhazeSuiteRow {
   bool corrected = false;
   StudiedChip expert, reference, a100, best;
   double random = 0, bayesian = 0,
-         stopped = 0;  // best scores under the same number of exact evaluations (the stop rule: its own)
+         stopped = 0;          // best scores under the same number of exact evaluations (the stop rule: its own)
+  StudiedChip stopped_chip{};  // what the original's stop rule finds
   std::size_t budget = 0, stop_chips = 0;
   Certificate certificate;
   double seconds = 0;  // of the certified search
 };
 std::vector<PhazeSuiteRow> phaze_suite(const PhazeProgress& progress);
+/// A model of the suite as a search; not corrected: as the public fork computes.
+SearchScenario phaze_scenario(std::string_view model, bool corrected);
+
+/// A chip and a plan by the corrected costs and in the event loop.
+struct PhazeReplay {
+  SystolicChip chip{};
+  ChipResult result{};
+  Replay replay{};
+};
+/// What the original decides, chip and plan by its own costs and its stop rule, beside what we do.
+struct PhazeReplayRow {
+  std::string model;
+  PhazeReplay original{}, original_chip{};    // its chip: its plan, ours
+  PhazeReplay reference{}, reference_chip{};  // TPUv4-like: its plan, ours
+  PhazeReplay ours{};
+};
+std::vector<PhazeReplayRow> phaze_replays(const std::vector<PhazeSuiteRow>& suite, const PhazeProgress& progress);
 
 struct PhazeResults {
   std::vector<PhazeLogRow> log;
   std::vector<PhazeRecordedRow> recorded;
   std::vector<PhazeCorrectionRow> corrections;
   std::vector<PhazeSuiteRow> suite;
+  std::vector<PhazeReplayRow> replays;
 };
+/// "## Both systems' plans in the event loop", in Markdown.
+std::string phaze_replay_section(const std::vector<PhazeReplayRow>& rows);
 std::string phaze_page(const PhazeResults& results, std::string_view command);
 std::string phaze_picture(const std::vector<PhazeSuiteRow>& suite);
 

@@ -122,7 +122,7 @@ void suite_section(Page& page, const std::vector<PhazeSuiteRow>& suite, bool cor
   page.put("| geometric mean | | | | | {:.2f} | {:.2f} |\n", geometric_mean(rows, over_expert),
            geometric_mean(rows, over_optimal));
   page.put(
-      "\n| model | best chip | mm2 | W | its plan | proven within | solved, excluded of all | seconds "
+      "\n| model | best chip | mm2 | W | its plan | proven within | solved, excluded of all | CPU-seconds "
       "|\n|---|---|---|---|---|---|---|---|\n");
   for (const PhazeSuiteRow* row : rows) {
     const double gap = std::max(row->certificate.next_bound / row->certificate.score - 1, 0.0);
@@ -159,9 +159,7 @@ std::string phaze_page(const PhazeResults& results, std::string_view command) {
       "search times) are "
       "bars whose values are in no text that we could reach, and the release holds no results: nothing below is "
       "compared with them. "
-      "Only Llama2-7B has a traced operator graph; for all other models the graph is ours. Of the suite, this page has "
-      "the models of one tensor width; those of Megatron-LM up to GPT-3 175B are scenarios in scenarios/papers/phaze, "
-      "whose corrected search over several widths takes from minutes to hours. Spotlight's chips are not "
+      "Only Llama2-7B has a traced operator graph; for all other models the graph is ours. Spotlight's chips are not "
       "published either: "
       "\"Spotlight-like\" is a Bayesian search over the same chips with domain features under the same budget.\n",
       command);
@@ -170,14 +168,16 @@ std::string phaze_page(const PhazeResults& results, std::string_view command) {
   correction_section(page, results.corrections);
   suite_section(page, results.suite, false);
   suite_section(page, results.suite, true);
+  page.put("{}", phaze_replay_section(results.replays));
   page.put(
       "\n![Throughput over the TPUv4-like chip with its optimal plan](phaze.svg)\n\nIn the corrected mode schedules "
       "are list "
       "schedules under shared memory "
       "ports: \"proven within\" says how much a chip could give at most over the best found; the placement is exact "
       "over plans "
-      "without interleaving, and the chips of the tables are placed again with every kind of plan. Seconds are of the "
-      "machine that made this page.\n");
+      "of one tensor width and whole replicas, and the chips of the tables are placed again with every kind of plan "
+      "and "
+      "scheduled again more thoroughly. CPU-seconds are of one core of the machine that made this page.\n");
   return page.take();
 }
 

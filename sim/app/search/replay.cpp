@@ -20,7 +20,6 @@ std::string obstacle(const PipelinePlan& plan) {
   for (const PipelineStage& stage : plan.stages) {
     if (stage.width != first.width) return "stages of different tensor widths do not run in the event loop";
     if (stage.replicas != 1) return "stages with replicas of their own do not run in the event loop";
-    if (stage.recompute) return "recomputation by stage does not run in the event loop";
   }
   if (plan.chunks > 1) return "interleaved stages are not replayed";
   return "";
@@ -60,6 +59,8 @@ SectionTimes sections_of(const PlannedChip& p, const ModelConfig& model) {
   sections.embedding = of(order.front());
   sections.block = of(order[1]);
   sections.head = of(order.back());
+  for (std::size_t s = 0; s < p.result.plan.stages.size(); ++s)
+    if (p.result.plan.stages[s].recompute) sections.recomputed_stages.push_back(static_cast<int>(s));
   sections.source = fmt::format("tessera search: operator schedules of {}", describe(p.chip));
   return sections;
 }

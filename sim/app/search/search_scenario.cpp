@@ -12,8 +12,9 @@ Judgement judgement_of(const SearchScenario& s, PlanKinds kinds) {
   if (s.mode == SearchMode::phaze) judgement = Judgement::phaze();
   if (s.mode == SearchMode::phaze_fork) judgement = Judgement::phaze_fork();
   judgement.planner.stage_replicas = judgement.planner.interleaving = kinds == PlanKinds::full;
-  if (kinds == PlanKinds::exact) judgement.schedule_nodes = 0;  // list schedules: thousands of chips
-  if (kinds == PlanKinds::replayable) judgement.planner.stage_widths = judgement.planner.device_orders = false;
+  judgement.planner.stage_widths = kinds == PlanKinds::full;
+  judgement.schedule_nodes = kinds == PlanKinds::exact ? 0 : kThoroughNodes;  // list schedules for thousands of chips
+  if (kinds == PlanKinds::replayable) judgement.planner.device_orders = false;
   if (s.plan)
     judgement.expert = ExpertPlan{.stages = s.plan->stages, .width = s.plan->width, .replicas = s.plan->replicas};
   return judgement;

@@ -105,8 +105,8 @@ SystolicChip chip_of(const ChipSection& section);
 SystolicChip reference_chip(const SearchScenario& scenario);
 /// The candidates: the space, or the one chip that is given.
 std::vector<SystolicChip> candidates_of(const SearchScenario& scenario);
-/// What a study may plan. exact: what is searched exactly, for thousands of chips; full: every kind of plan, for the
-/// best chips; replayable: what the event loop runs.
+/// What a study may plan. exact: one width and whole replicas, whose search is exact and fast, for thousands of chips;
+/// full: every kind of plan, for the best chips; replayable: what the event loop runs.
 enum class PlanKinds : std::uint8_t { exact, full, replayable };
 /// Models loaded, graphs built.
 ChipStudy study_of(const SearchScenario& scenario, PlanKinds kinds);

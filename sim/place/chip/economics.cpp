@@ -6,12 +6,12 @@
 namespace tessera {
 namespace {
 
-constexpr double kIdleWattsPerSquareMm = 90.0 / 600.0;
-constexpr double kWaferDiameter = 300;  // mm
-constexpr double kDefectsPerSquareMm = 0.1 / 100;
-constexpr Money kWafer{3677};
-constexpr double kHbmPerGigabyte = 15;
-constexpr double kPackageAndTest = 4.0 / 3;
+constexpr double kIdleWattsPerSquareMm = 90.0 / 600.0;  // TPUv4's; unverified
+constexpr double kWaferDiameter = 300;                  // mm
+constexpr double kDefectsPerSquareMm = 0.1 / 100;       // assumed
+constexpr Money kWafer{3677};                           // CSET 2020; unverified
+constexpr double kHbmPerGigabyte = 15;                  // assumed
+constexpr double kPackageAndTest = 4.0 / 3;             // assumed
 
 }  // namespace
 

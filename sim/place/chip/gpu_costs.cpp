@@ -17,7 +17,7 @@ using namespace literals;
 
 // Die areas as NVIDIA's white papers give them (P100, V100, Turing, A100, GA102, H100, Ada, RTX Blackwell) or, where
 // they give none (GP102, GP104, GA104, AD103, GB203), as the TechPowerUp GPU database lists them. SMs and caches of the
-// whole die.
+// whole die. Unverified: not checked again against those sources.
 constexpr std::string_view kWhitePaper = "NVIDIA white paper", kDatabase = "TechPowerUp GPU database";
 constexpr std::array kDies{
     KnownDie{"GP100", 16, 60, 64, 0, 4, 4, 0, Area(610), kWhitePaper},
@@ -77,7 +77,8 @@ int built_stacks(const GpuTemplate& gpu) {
 }
 
 // Medians of on-demand offers per GPU-hour, lists of the largest clouds left out: catalogues of Lambda and Nebius as
-// kept by the SkyPilot catalogue (2026), ranges of mercatus-ai.com (May 2026), AWS's list for A10G.
+// kept by the SkyPilot catalogue (2026), ranges of mercatus-ai.com (May 2026), AWS's list for A10G. Unverified: not
+// checked again against those sources.
 constexpr std::array kRents{
     KnownRent{"V100-SXM2-16GB", 125.0_TFLOPs, 16.0_GB, Money(0.79)},
     KnownRent{"RTX-A6000", 154.8_TFLOPs, 48.0_GB, Money(1.09)},

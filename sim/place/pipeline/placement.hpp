@@ -85,6 +85,7 @@ struct PlannerOptions {
   bool device_orders = true;  // both orders; off: replicas_adjacent
   bool equal_shares = false;  // replicas of the pipeline divide the micro-batches
   int most_stages = 0;        // 0: no limit
+  Seconds cutoff{};  // slower plans are of no interest: there may be none, or one that is not the best; 0: none
 };
 /// The best plan of the corrected search; never worse than the plans of `solve_phaze` under the same rules.
 PlanOutcome plan_pipeline(const PipelineProblem& problem, const PlannerOptions& options = {});

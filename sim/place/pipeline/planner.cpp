@@ -65,7 +65,10 @@ class Search {
   [[nodiscard]] bool exact() const { return exact_; }
 
  private:
-  [[nodiscard]] Seconds best_time() const { return best_.stages.empty() ? kNever : best_.time; }
+  [[nodiscard]] Seconds best_time() const {
+    const Seconds best = best_.stages.empty() ? kNever : best_.time;
+    return options_.cutoff > Seconds() ? min(best, options_.cutoff) : best;
+  }
 
   [[nodiscard]] double power(int replicas, const std::array<int, kMostPools>& used) const {
     double sum = 0, fastest = 0;
@@ -89,12 +92,6 @@ class Search {
   void run(int replicas, DeviceOrder order) {
     replicas_ = replicas;
     order_ = order;
-    if (options_.stage_widths) return run_widths(0, problem_.widths.size());
-    for (std::size_t w = 0; w < problem_.widths.size(); ++w) run_widths(w, w + 1);
-  }
-  void run_widths(std::size_t first, std::size_t end) {
-    first_width_ = first;
-    end_width_ = end;
     labels_.assign(sets_.size(), {});
     labels_.front().push_back({});
     for (std::size_t large = 1; large < sets_.size(); ++large) {
@@ -105,7 +102,7 @@ class Search {
 
   void extend(std::size_t small, std::size_t large) {
     const auto options = options_.stage_replicas ? std::span(kStageReplicas) : std::span(kStageReplicas).first(1);
-    for (std::size_t width = first_width_; width < end_width_; ++width) {
+    for (std::size_t width = 0; width < problem_.widths.size(); ++width) {
       const Segment& segment = table_.at(width, small, large);
       for (int pool = 0; pool < static_cast<int>(problem_.pools.size()); ++pool)
         for (const int replicas : options) extend(segment, width, small, large, pool, replicas);
@@ -214,7 +211,6 @@ class Search {
   std::vector<std::vector<Label>> labels_;  // per downset
   int replicas_ = 1;
   DeviceOrder order_ = DeviceOrder::replicas_adjacent;
-  std::size_t first_width_ = 0, end_width_ = 0;
 };
 
 /// The original's plan as it does under these rules, if it fits.
@@ -233,6 +229,22 @@ void offer_uniform(Search& search, const PipelineProblem& problem, const Planner
     }
     if (!options.device_orders) return;
   }
+}
+
+/// Searches the widths one by one, so that each has bounds of its own; `best`: the incumbent. False: not exact.
+bool search_each_width(const PipelineProblem& problem, const PlannerOptions& options, const Downsets& sets,
+                       PipelinePlan& best) {
+  bool exact = true;
+  for (const WidthProfile& profile : problem.widths) {
+    PipelineProblem one = problem;
+    one.widths = {profile};
+    Search search(one, options, sets);
+    if (!best.stages.empty()) search.incumbent(best);
+    search.run();
+    best = search.best();
+    exact = exact && search.exact();
+  }
+  return exact;
 }
 
 }  // namespace
@@ -259,11 +271,24 @@ PlanOutcome plan_pipeline(const PipelineProblem& problem, const PlannerOptions& 
     return NoPlan{"skip edges overlap with computation on chains only"};
   Search search(problem, options, *sets);
   offer_uniform(search, problem, options);
-  search.run();
   PipelinePlan best = search.best();
+  PlannerOptions plain = options;  // fast, and its plan cuts most of what follows
+  plain.stage_replicas = plain.stage_widths = false;
+  bool exact = search_each_width(problem, plain, *sets, best);
+  if (options.stage_replicas || (options.stage_widths && problem.widths.size() > 1)) {
+    if (!best.stages.empty()) search.incumbent(best);
+    if (options.stage_widths) {
+      search.run();
+      best = search.best();
+      exact = search.exact();
+    } else {
+      exact = search_each_width(problem, options, *sets, best);
+    }
+  }
   if (options.interleaving) improve_by_interleaving(problem, options, best);
+  if (best.stages.empty() && options.cutoff > Seconds()) return NoPlan{"no plan is as fast as asked"};
   if (best.stages.empty()) return least_memory(problem, options, *sets);
-  best.exact = search.exact();
+  best.exact = exact;
   return best;
 }
 

@@ -52,8 +52,12 @@ struct Outcome {
 };
 
 Outcome look_at(const SearchTask& task, std::size_t candidate, double best) {
-  if (task.tighter_bound && task.tighter_bound(candidate) < best) return {.excluded = true};
-  return {.score = task.exact(candidate)};
+  if (!task.tighter_bound) return {.score = task.exact(candidate)};
+  const double bound = task.tighter_bound(candidate, best);
+  if (bound < best) return {.excluded = true};
+  SearchScore score = task.exact(candidate);
+  score.bound = std::max(score.score, std::min(score.bound, bound));
+  return {.score = score};
 }
 
 }  // namespace

@@ -23,8 +23,9 @@ struct SearchScore {
 struct SearchTask {
   std::size_t candidates = 0;
   std::function<double(std::size_t)> bound;
-  std::function<double(std::size_t)>
-      tighter_bound{};  // dearer than `bound`; asked where that does not exclude; may be empty
+  /// Dearer than `bound`; asked where that does not exclude; may be empty. Where it is below `least`, it need not be a
+  /// bound: anything below does.
+  std::function<double(std::size_t, double least)> tighter_bound{};
   std::function<SearchScore(std::size_t)> exact;
 };
 

@@ -58,10 +58,20 @@ double ChipStudy::bound(const SystolicChip& chip) const {
   });
 }
 
-double ChipStudy::tighter_bound(const SystolicChip& chip) const {
+double ChipStudy::least_rate(const SystolicChip& chip, double least) const {
+  if (workloads_.size() > 1 || !(least > 0)) return 0;
+  const double rate = least * reference_.front();
+  if (objective_ == Objective::per_area) return rate * area(chip).value();
+  if (objective_ == Objective::per_cost)
+    return rate * price(chip, workloads_.front().choices.front().system().memory).value();
+  return rate;
+}
+
+double ChipStudy::tighter_bound(const SystolicChip& chip, double least) const {
+  const double rate = least_rate(chip, least);
   return combine(chip, [&](const ChipWorkload& choice, std::size_t, std::size_t) {
     if (objective_ == Objective::per_watt) return choice.ideal(chip).samples_per_joule;
-    return choice.bound_samples_per_second(chip);
+    return choice.bound_samples_per_second(chip, rate);
   });
 }
 
@@ -100,13 +110,12 @@ double ChipStudy::score(const StudiedChip& studied, std::span<const double> rati
 SearchTask ChipStudy::task(std::span<const SystolicChip> chips) const {
   return {.candidates = chips.size(),
           .bound = [this, chips](std::size_t i) { return bound(chips[i]); },
-          .tighter_bound = [this, chips](std::size_t i) { return tighter_bound(chips[i]); },
+          .tighter_bound = [this, chips](std::size_t i, double least) { return tighter_bound(chips[i], least); },
           .exact =
               [this, chips](std::size_t i) {
                 const StudiedChip studied = evaluate(chips[i]);
                 if (studied.score == studied.bound || studied.score == kNone) return SearchScore(studied.score);
-                return SearchScore(studied.score,
-                                   std::max(studied.score, std::min(studied.bound, tighter_bound(chips[i]))));
+                return SearchScore(studied.score, studied.bound);
               }};
 }
 

@@ -59,7 +59,9 @@ class ChipStudy {
 
   [[nodiscard]] std::span<const StudyWorkload> workloads() const { return workloads_; }
   [[nodiscard]] double bound(const SystolicChip& chip) const;
-  [[nodiscard]] double tighter_bound(const SystolicChip& chip) const;
+  /// See SearchTask.
+  [[nodiscard]] double tighter_bound(const SystolicChip& chip,
+                                     double least = -std::numeric_limits<double>::infinity()) const;
   [[nodiscard]] StudiedChip evaluate(const SystolicChip& chip) const;
   /// The score where each workload's rate is so many times what was studied.
   [[nodiscard]] double score(const StudiedChip& studied, std::span<const double> ratios) const;
@@ -71,6 +73,9 @@ class ChipStudy {
  private:
   template <class Value>
   [[nodiscard]] double combine(const SystolicChip& chip, Value value) const;
+
+  /// Samples/s of the only workload without which a score is below `least`; 0: nothing is known.
+  [[nodiscard]] double least_rate(const SystolicChip& chip, double least) const;
 
   std::vector<StudyWorkload> workloads_;
   Objective objective_;

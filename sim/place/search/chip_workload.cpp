@@ -10,8 +10,7 @@
 namespace tessera {
 namespace {
 
-constexpr std::int64_t kOriginalNodes = 20'000;  // closes most chips with two tensor cores or more; milliseconds
-constexpr double kRounding = 1e-9;               // a bound stays one when sums are added in another order
+constexpr double kRounding = 1e-9;  // a bound stays one when sums are added in another order
 
 struct PassTime {
   Seconds time;
@@ -25,6 +24,10 @@ PassTime schedule_pass(const OperatorOrder& order, const PassCost& cost, const S
   const SharedProblem shared{order, cost.latency, cost.traffic, alone.cores, shared_bandwidth(chip)};
   const bool shares = !cost.traffic.empty();
   if (!nodes) return {shares ? shared_bound(shared).makespan : schedule_bound(alone).makespan};
+  if (shares && *nodes > 0) {
+    const Schedule best = shared_schedule(shared, {.nodes = *nodes});
+    return {best.makespan, best.gap()};
+  }
   Schedule found = *nodes == 0 ? list_schedule(alone) : optimal_schedule(alone, {.nodes = *nodes});
   if (shares) {
     Schedule replayed = replay_shared(shared, found);
@@ -42,11 +45,11 @@ struct ChipWorkload::Costs {
 };
 
 Judgement Judgement::phaze() {
-  return {.chip = ChipRules::phaze(), .original_placement = true, .schedule_nodes = kOriginalNodes};
+  return {.chip = ChipRules::phaze(), .original_placement = true, .schedule_nodes = kThoroughNodes};
 }
 
 Judgement Judgement::phaze_fork() {
-  return {.chip = ChipRules::phaze_fork(), .original_placement = true, .schedule_nodes = kOriginalNodes};
+  return {.chip = ChipRules::phaze_fork(), .original_placement = true, .schedule_nodes = kThoroughNodes};
 }
 
 PlacementRules Judgement::rules() const {
@@ -138,13 +141,17 @@ ChipWorkload::Ideal ChipWorkload::ideal(const SystolicChip& chip) const {
           static_cast<double>(system_.batch) / energy.value() * (1 + kRounding)};
 }
 
-PlanOutcome ChipWorkload::place(const PipelineProblem& problem) const {
+PlanOutcome ChipWorkload::place(const PipelineProblem& problem, Seconds cutoff) const {
   if (judgement_.expert) return expert_plan(problem, *judgement_.expert, false, judgement_.rules());
-  return judgement_.original_placement ? solve_phaze(problem) : plan_pipeline(problem, judgement_.planner);
+  if (judgement_.original_placement) return solve_phaze(problem);
+  PlannerOptions options = judgement_.planner;
+  options.cutoff = cutoff;
+  return plan_pipeline(problem, options);
 }
 
-double ChipWorkload::bound_samples_per_second(const SystolicChip& chip) const {
-  const PlanOutcome outcome = place(problem(costs(chip, {}).times));
+double ChipWorkload::bound_samples_per_second(const SystolicChip& chip, double least) const {
+  const Seconds cutoff(least > 0 ? static_cast<double>(system_.batch) / least * (1 + 2 * kRounding) : 0);
+  const PlanOutcome outcome = place(problem(costs(chip, {}).times), cutoff);
   const auto* plan = std::get_if<PipelinePlan>(&outcome);
   return plan == nullptr ? 0 : samples_per_second(plan->time) * (1 + kRounding);
 }
@@ -177,7 +184,7 @@ std::vector<SolvedPass> ChipWorkload::solve_passes(const SystolicChip& chip, int
     for (const Direction direction : {Direction::forward, Direction::backward}) {
       const PassCost cost = layer.cost(chip, direction);
       const ScheduleProblem problem{layer.order(direction), cost.latency, {chip.tensor_cores, chip.vector_cores}};
-      passes.push_back({layer.layer().name, direction, optimal_schedule(problem, {.nodes = kOriginalNodes}),
+      passes.push_back({layer.layer().name, direction, optimal_schedule(problem, {.nodes = kThoroughNodes}),
                         ilp_schedule(problem, options, installed)});
     }
   return passes;

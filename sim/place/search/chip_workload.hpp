@@ -30,6 +30,9 @@ struct TrainingSystem {
   int zero_stage = 0;
 };
 
+/// Nodes of the search of operator schedules that close most chips with two tensor cores or more; milliseconds.
+inline constexpr std::int64_t kThoroughNodes = 20'000;
+
 /// How chips are judged.
 struct Judgement {
   ChipRules chip{};
@@ -87,8 +90,8 @@ class ChipWorkload {
   };
   [[nodiscard]] Ideal ideal(const SystolicChip& chip) const;
   /// No operator schedules give more under this planner, where it is exact (no stage replicas, no interleaving): the
-  /// placement of the layers' bounds.
-  [[nodiscard]] double bound_samples_per_second(const SystolicChip& chip) const;
+  /// placement of the layers' bounds. Below `least` it is any number below.
+  [[nodiscard]] double bound_samples_per_second(const SystolicChip& chip, double least = 0) const;
   /// Operator schedules and placement.
   [[nodiscard]] ChipResult evaluate(const SystolicChip& chip) const;
   /// The same operator schedules under an expert's plan.
@@ -122,7 +125,8 @@ class ChipWorkload {
   [[nodiscard]] Costs costs(const SystolicChip& chip, std::optional<std::int64_t> nodes, bool sums = true) const;
   [[nodiscard]] double samples_per_second(Seconds step) const;
   [[nodiscard]] ChipResult finish(const SystolicChip& chip, Costs costs, PlanOutcome outcome) const;
-  [[nodiscard]] PlanOutcome place(const PipelineProblem& problem) const;
+  /// `cutoff`: see PlannerOptions.
+  [[nodiscard]] PlanOutcome place(const PipelineProblem& problem, Seconds cutoff = {}) const;
 
   std::string name_;
   std::int64_t micro_batch_;

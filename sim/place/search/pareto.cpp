@@ -30,7 +30,7 @@ std::vector<ParetoPoint> pareto_front(const SearchTask& task, std::span<const do
       if (bounds[order[next]] > best) batch.push_back(order[next]);
     std::vector<double> scores(batch.size(), kNone);
     parallel_for(batch.size(), options.threads, [&](std::size_t i) {
-      if (!task.tighter_bound || task.tighter_bound(batch[i]) > best) scores[i] = task.exact(batch[i]).score;
+      if (!task.tighter_bound || task.tighter_bound(batch[i], best) > best) scores[i] = task.exact(batch[i]).score;
     });
     for (std::size_t i = 0; i < batch.size(); ++i) {
       if (scores[i] <= best) continue;

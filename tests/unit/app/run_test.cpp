@@ -122,6 +122,17 @@ TEST(Run, ASmallerBatchIsSuggestedWhereItHelps) {
   EXPECT_THAT(refusal(spec), HasSubstr("  - a batch of "));
 }
 
+TEST(Run, NoWiderGroupIsAdvisedThanThereAreGpusFor) {
+  for (const int pp : {4, 8}) {  // of eight GPUs
+    RunSpec spec = training(1, 1);
+    spec.parallel.pp = pp;
+    spec.cluster.gpu.memory = Bytes(1.5e9);
+    const std::string why = refusal(spec);
+    EXPECT_THAT(why, HasSubstr("What would make it fit:"));
+    EXPECT_THAT(why, testing::Not(HasSubstr(pp == 8 ? "  - tp " : "  - tp 4")));
+  }
+}
+
 TEST(Run, NoPlaceIsAnErrorThatNamesThePolicy) {
   EXPECT_THAT(refusal(training(4, 3)), HasSubstr("packed: 12 ranks (tp 4 x dp 3), but 8 of 8 GPUs are free"));
 }

@@ -38,6 +38,22 @@ TEST(Resolve, InferenceSplitsThePromptsOverReplicas) {
   EXPECT_EQ(spec.build.optimizer, OptimizerKind::none);
 }
 
+TEST(Resolve, APolicyThatChoosesNeedsNoSplitOfItsGpus) {
+  const Scenario training = scenario("model: gpt2, mode: training, sequence: 128, global_batch: 12, micro_batch: 2",
+                                     "  cluster: dgx-h100\n  placement: data-parallel\n");
+  const RunSpec step = resolve(training, training.runs.front());
+  EXPECT_EQ(step.gpus, 8);
+  EXPECT_EQ(step.parallel.dp * step.parallel.micro_batches, 6);
+  const ParallelSpec chosen = chosen_parallelism(step, *make_latency_model("roofline"));
+  EXPECT_EQ(chosen.dp, 6);  // of eight GPUs: micro-batches are not divided
+  EXPECT_EQ(chosen.micro_batches, 1);
+  const Scenario prefill = scenario("model: gpt2, mode: inference, sequence: 128, batch: 6",
+                                    "  cluster: dgx-h100\n  placement: cooptimised\n");
+  const RunSpec batch = resolve(prefill, prefill.runs.front());
+  EXPECT_EQ(batch.parallel.dp, 6);
+  EXPECT_EQ(batch.build.batch, 1);
+}
+
 TEST(Resolve, OneGpuNeedsNothingElse) {
   const Scenario s = scenario(kInference, "  gpu: H100-SXM-80GB\n");
   const RunSpec spec = resolve(s, s.runs.front());

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "sim/cluster/description.hpp"
 #include "tests/unit/cluster/support.hpp"
 
 namespace tessera {
@@ -238,6 +239,32 @@ TEST_F(Files, RailsWithoutASecondLevelNeedForwarding) {
   EXPECT_EQ(
       mistake([&] { find_cluster(folder.write("r.yaml", rails)); }),
       "r.yaml:6:11: error: fabric.levels: rails without a second level need nvswitch or full_mesh inside the nodes");
+}
+
+TEST(Description, IsReadBackAsTheSamePlatform) {
+  const test::Folder folder;
+  for (const char* const name : {"superpod-h100", "dragonfly-a100", "torus-a100", "fat-tree-h100-2to1"}) {
+    const ClusterSpec cluster = find_cluster(name);
+    folder.write("gpu.yaml", gpu_description(cluster.gpu, "a GPU"));
+    NodeSpec node = cluster.node;
+    node.gpu = "gpu.yaml";
+    folder.write("node.yaml", node_description(node));
+    const ClusterSpec read = find_cluster(folder.write("cluster.yaml", cluster_description(cluster, "node.yaml")));
+    EXPECT_EQ(read.nodes, cluster.nodes) << name;
+    EXPECT_EQ(read.node.gpus, cluster.node.gpus) << name;
+    EXPECT_EQ(read.node.intra, cluster.node.intra) << name;
+    EXPECT_EQ(read.fabric.kind, cluster.fabric.kind) << name;
+    EXPECT_EQ(read.fabric.torus, cluster.fabric.torus) << name;
+    EXPECT_EQ(read.fabric.levels, cluster.fabric.levels) << name;
+    const auto same = [&](auto a, auto b) { EXPECT_NEAR(a.value(), b.value(), 1e-12 * b.value()) << name; };
+    same(read.node.gpu_link, cluster.node.gpu_link);
+    same(read.node.nic_bandwidth, cluster.node.nic_bandwidth);
+    same(read.node.nic_latency, cluster.node.nic_latency);
+    same(read.fabric.link_bandwidth, cluster.fabric.link_bandwidth);
+    same(read.fabric.hop_latency, cluster.fabric.hop_latency);
+    same(read.gpu.memory, cluster.gpu.memory);
+    same(read.gpu.peak_of(Dtype::bf16), cluster.gpu.peak_of(Dtype::bf16));
+  }
 }
 
 }  // namespace

@@ -48,6 +48,14 @@ TEST(Allocations, OnlyTheFirstForwardPassAllocates) {
   EXPECT_EQ(segments(plan), 0);
 }
 
+TEST(Allocations, EveryStageHasAnAllocatorOfItsOwn) {
+  Plan plan = chain(4, 4, false);
+  EXPECT_EQ(segments(plan), 1);
+  plan.spec.pp = 2;
+  plan.stage_ends = {2, 4};
+  EXPECT_EQ(segments(plan), 2);
+}
+
 TEST(Allocations, AResultThatNothingKeepsIsReused) {
   Plan plan = chain(1, 32, true);
   plan.kernels.push_back({Op::mulu, Dtype::fp32, VectorShape{32, kElementsPerMiB}});

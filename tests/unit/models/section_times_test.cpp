@@ -67,7 +67,7 @@ TEST_F(Stretched, EverySectionTakesItsTime) {
   for (const ParallelSpec& spec :
        {ParallelSpec{.micro_batches = 3}, ParallelSpec{.pp = 3, .micro_batches = 4, .stage_layers = {0, 12, 0}}}) {
     price(spec);
-    apply(some_times(), graph_, plan_, costs_);
+    apply(some_times(), plan_, costs_);
     ASSERT_EQ(plan_.kernels.size(), costs_.size());
     const double n = static_cast<double>(spec.micro_batches);
     for (std::int32_t layer = 0; layer < 12; ++layer) {
@@ -83,6 +83,21 @@ TEST_F(Stretched, EverySectionTakesItsTime) {
   }
 }
 
+TEST_F(Stretched, BlocksOfSomeStagesComputeTheirForwardAgain) {
+  const ParallelSpec spec{.pp = 2, .micro_batches = 4, .stage_layers = {5, 7}};
+  SectionTimes times = some_times();
+  times.recomputed_stages = {0};
+  price(spec);
+  apply(times, plan_, costs_);
+  for (std::int32_t layer = 0; layer < 12; ++layer) {
+    EXPECT_NEAR(sum(layer, true) / (4 * Seconds(3e-3)), 1, 1e-9);
+    EXPECT_NEAR(sum(layer, false) / (4 * Seconds(layer < 5 ? 10e-3 : 7e-3)), 1, 1e-9);
+  }
+  times.recomputed_stages = {2};
+  price(spec);
+  EXPECT_THROW(apply(times, plan_, costs_), RunError);
+}
+
 TEST_F(Stretched, TheOptimizerKeepsItsPrice) {
   price({});
   const auto optimizer = [&] {
@@ -94,7 +109,7 @@ TEST_F(Stretched, TheOptimizerKeepsItsPrice) {
   };
   const Seconds before = optimizer();
   EXPECT_GT(before, Seconds());
-  apply(some_times(), graph_, plan_, costs_);
+  apply(some_times(), plan_, costs_);
   EXPECT_EQ(optimizer(), before);
 }
 
@@ -102,7 +117,7 @@ TEST_F(Stretched, NoKernelsForATimeIsAnError) {
   for (Operator& op : graph_.operators) op.layer = std::max(op.layer, 0);
   price({});
   try {
-    apply(some_times(), graph_, plan_, costs_);
+    apply(some_times(), plan_, costs_);
     FAIL();
   } catch (const RunError& error) {
     EXPECT_STREQ(error.what(), "gpt2 has no embedding's forward that could take the time given for it");

@@ -153,6 +153,9 @@ TEST(ChipWorkload, BoundsAreBoundsInBothModes) {
       ASSERT_TRUE(found.feasible) << found.why;
       EXPECT_LE(found.samples_per_second, workload.bound_samples_per_second(chip));
       EXPECT_LE(workload.bound_samples_per_second(chip), workload.ideal(chip).samples_per_second * (1 + 1e-6));
+      const double bound = workload.bound_samples_per_second(chip);
+      EXPECT_EQ(workload.bound_samples_per_second(chip, 0.99 * bound), bound);  // not below what is asked
+      EXPECT_LE(workload.bound_samples_per_second(chip, 1.01 * bound), bound * (1 + 1e-9));
       EXPECT_LE(256 / found.energy.value(), workload.ideal(chip).samples_per_joule);
     }
   }

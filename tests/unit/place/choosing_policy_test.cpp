@@ -144,6 +144,24 @@ TEST_F(ChoosingPolicies, TheSearchIsNotWorseThanMegatronsAdviceByItsOwnCosts) {
   }
 }
 
+TEST_F(ChoosingPolicies, PrefillSplitsTheBatchAndNotTheModelThatFits) {
+  build_.mode = Mode::inference;
+  build_.optimizer = OptimizerKind::none;
+  asked_.micro_batches = 1;  // a batch of each of 8 replicas
+  const ParallelSpec spec = chosen("cooptimised");
+  EXPECT_EQ(spec.tp * spec.pp, 1);
+  EXPECT_EQ(spec.dp, 8);
+  const PipelineProblem problem = job_problem({model_, build_, asked_, latency_}, cluster_, 8);
+  PipelinePlan plan;
+  plan.replicas = 8;
+  plan.stages.emplace_back().layers.resize(static_cast<std::size_t>(problem.layers()));
+  std::iota(plan.stages.front().layers.begin(), plan.stages.front().layers.end(), 0);
+  Seconds forward;
+  for (const LayerCost& layer : problem.widths.front().layers) forward += layer.forward;
+  const auto figures = std::get<PlanFigures>(evaluate(problem, plan));
+  EXPECT_NEAR(figures.time / forward, 1, 1e-12);  // no gradients are summed
+}
+
 TEST_F(ChoosingPolicies, SayWhyNothingFits) {
   cluster_.gpu.memory = Bytes(2e9);
   for (const std::string_view policy : {"cooptimised", "megatron", "phaze"}) {

@@ -33,7 +33,7 @@ struct RandomTask {
   [[nodiscard]] SearchTask task() const {
     return {.candidates = scores.size(),
             .bound = [this](std::size_t i) { return bounds[i]; },
-            .tighter_bound = [this](std::size_t i) { return tight[i]; },
+            .tighter_bound = [this](std::size_t i, double) { return tight[i]; },
             .exact = [this](std::size_t i) { return SearchScore(scores[i]); }};
   }
 };
