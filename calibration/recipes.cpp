@@ -41,7 +41,7 @@ std::span<const Recipe> recipes() {
              .source = "ai-dynamo/aiconfigurator 095f58a (Apache-2.0): gemm; sitar-lab/NeuSight 6945927 (MIT): AMD",
              .load = read_gemm_matrix,
              .train = {.hidden = {48, 48}, .epochs = 12, .weight_decay = 1},
-             .members = 2,
+             .members = 3,
              .rows_per_group = 8000,
              .session_offsets = false,
              .fit_constants = true,

@@ -72,12 +72,15 @@ bool full_issue(const GpuSpec& gpu) {
   return pascal || gpu.fp32_lanes_per_sm >= kLanesFullIssue;
 }
 
+double lane_share(const GpuSpec& gpu) {
+  return full_issue(gpu) ? kLaneShareFullIssue : kLaneShare;
+}
+
 FlopsPerSec lanes_sustained(const GpuSpec& gpu) {
-  const double share = full_issue(gpu) ? kLaneShareFullIssue : kLaneShare;
   const double at_base = gpu.fp32_vector_peak.value() * gpu.base_clock.value() / gpu.boost_clock.value();
   const double by_power = gpu.power_cap.value() * lanes_per_watt(gpu);
   const double powered = gpu.process_nm > kOldNode ? by_power : std::max(by_power, kAboveBase * at_base);
-  return FlopsPerSec(std::min(share * gpu.fp32_vector_peak.value(), powered));
+  return FlopsPerSec(std::min(lane_share(gpu) * gpu.fp32_vector_peak.value(), powered));
 }
 
 double matrix_per_watt(Dtype dtype, const GpuSpec& gpu) {
@@ -113,7 +116,10 @@ Device derive_device(const GpuSpec& gpu) {
     const double per_watt = matrix ? matrix_per_watt(dtype, gpu) : lanes_per_watt(gpu);
     // Lanes that run two or more narrow operations at once keep the share that they reach in fp32.
     const double lanes = device.sustained_vector / gpu.fp32_vector_peak * peak;
-    const double share = gpu.matrix_unit == MatrixUnit::mfma ? kMfmaShare : kMatrixShare;
+    const double share = !matrix                               ? lane_share(gpu)
+                         : gpu.matrix_unit == MatrixUnit::mfma ? kMfmaShare
+                                                               : kMatrixShare;
+    device.uncapped[i] = FlopsPerSec(share * peak);
     device.sustained[i] = FlopsPerSec(matrix ? std::min(share * peak, gpu.power_cap.value() * per_watt) : lanes);
     device.energy_per_flop[i] =
         JoulesPerFlop(active * std::min(1 / per_watt, gpu.power_cap.value() / device.sustained[i].value()));

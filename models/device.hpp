@@ -13,6 +13,7 @@ struct Device {
   /// Through the fastest unit that takes the dtype: min(reachable share of peak, power cap x FLOP/s per watt); 0:
   /// not supported.
   std::array<FlopsPerSec, kDtypeCount> sustained{};
+  std::array<FlopsPerSec, kDtypeCount> uncapped{};           // reachable share of peak, as where few SMs draw power
   FlopsPerSec sustained_vector;                              // fp32 lanes alone
   BytesPerSec hbm;                                           // reachable share of the data sheet's
   BytesPerSec hbm_per_sm;                                    // what one SM alone can draw
@@ -23,6 +24,7 @@ struct Device {
   Watts idle;
 
   [[nodiscard]] FlopsPerSec sustained_of(Dtype dtype) const { return sustained[static_cast<std::size_t>(dtype)]; }
+  [[nodiscard]] FlopsPerSec uncapped_of(Dtype dtype) const { return uncapped[static_cast<std::size_t>(dtype)]; }
   /// Multiply-adds per clock and SM at the nominal peak.
   [[nodiscard]] double fma_per_clock(Dtype dtype) const;
   /// False: the fp32 lanes do it.

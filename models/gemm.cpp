@@ -6,6 +6,7 @@
 
 #include "models/cache.hpp"
 #include "models/gemm_tiles.hpp"
+#include "models/stream.hpp"
 
 namespace tessera {
 
@@ -29,7 +30,7 @@ struct GemmNumbers {
 
 GemmNumbers numbers_of(const FamilyWeights& weights) {
   const auto c = [&weights](std::size_t i) { return weights.constants[i].second; };
-  return {{c(0), c(1), c(2), c(3), c(4), c(5), c(13)}, c(6), c(7), c(8), c(9), c(10), c(11), c(12)};
+  return {{c(0), c(1), c(2), c(3), c(4), c(5), c(13), c(14)}, c(6), c(7), c(8), c(9), c(10), c(11), c(12)};
 }
 
 double rotated_copies(double weights, Bytes l2, Runtime runtime) {
@@ -69,14 +70,17 @@ bool quantises(Dtype dtype, Runtime runtime) {
   return (dtype == Dtype::fp8 || dtype == Dtype::nvfp4) && runtime != Runtime::cublaslt && runtime != Runtime::pytorch;
 }
 
-/// Bytes in and out, and for fp8's scale per row the cycles of a block per row: a pass over every 2048 elements, half a
-/// pass to begin with.
-Seconds quantise_time(const Kernel& kernel, const GemmShape& shape, const GemmNumbers& numbers, const Device& device) {
+/// Bytes in and out, from L2 where an earlier call left them there, and for fp8's scale per row the cycles of a block
+/// per row: a pass over every 2048 elements, half a pass to begin with.
+Seconds quantise_time(const Kernel& kernel, const GemmShape& shape, const GemmNumbers& numbers, const Device& device,
+                      const PredictContext& context) {
   const double rows = static_cast<double>(shape.batch * shape.m), k = static_cast<double>(shape.k);
-  const Bytes moved(rows * k * (2 + element_size(kernel.dtype).value()));
-  const double passes = kernel.dtype == Dtype::fp8 ? 0.5 + std::ceil(k / kQuantised) : 0;
+  const Stream moved = stream_of(Bytes(rows * k * (2 + element_size(kernel.dtype).value())), device, context);
+  const bool per_row = kernel.dtype == Dtype::fp8;
+  const double passes = per_row ? 0.5 + std::ceil(k / kQuantised) : 0;
   const Seconds by_rows = rows / device.spec.sms * passes * numbers.quantise_cycles / device.spec.boost_clock;
-  return max(moved / (device.hbm * numbers.quantise_share), by_rows) + Seconds(numbers.quantise_floor);
+  const Seconds by_bytes = hbm_time(moved, rows, device) + l2_time(moved, rows, device);
+  return max(by_bytes / (per_row ? 1.0 : numbers.quantise_share), by_rows) + Seconds(numbers.quantise_floor);
 }
 
 void fill_inputs(const Kernel& kernel, const GemmShape& shape, const GemmPlan& plan, const Device& device,
@@ -111,7 +115,7 @@ void fill_inputs(const Kernel& kernel, const GemmShape& shape, const GemmPlan& p
 }
 
 KernelAnalysis analyse(const Kernel& kernel, const Device& device, const PredictContext& context,
-                       const FamilyWeights& weights, MatrixUnit unit, FlopsPerSec rate) {
+                       const FamilyWeights& weights, MatrixUnit unit) {
   const auto& shape = std::get<GemmShape>(kernel.shape);
   const double element = element_size(kernel.dtype).value();
   const GemmNumbers numbers = numbers_of(weights);
@@ -123,15 +127,17 @@ KernelAnalysis analyse(const Kernel& kernel, const Device& device, const Predict
   const bool quantised = quantises(kernel.dtype, context.runtime);
   const GemmPlan plan =
       choose_gemm(shape,
-                  {.rate = rate,
+                  {.rate = device.sustained_of(kernel.dtype),
+                   .uncapped = device.uncapped_of(kernel.dtype),
                    .unit = unit,
                    .element = element,
                    .result = traffic(kernel).written.value() / static_cast<double>(shape.batch * shape.m * shape.n),
                    .split_k = !quantised,
+                   .visited = quantised && unit == MatrixUnit::mma_sync,
                    .hbm_bytes = out.hbm_bytes,
                    .constants = numbers.tiles},
                   device);
-  const Seconds quantise = quantised ? quantise_time(kernel, shape, numbers, device) : Seconds(0);
+  const Seconds quantise = quantised ? quantise_time(kernel, shape, numbers, device, context) : Seconds(0);
   out.base = plan.time + quantise;
   out.blocks = plan.blocks;
   out.blocks_per_sm = plan.blocks_per_sm;
@@ -145,12 +151,12 @@ KernelAnalysis analyse(const Kernel& kernel, const Device& device, const Predict
 
 KernelAnalysis analyse_gemm_simt(const Kernel& kernel, const Device& device, const PredictContext& context,
                                  const FamilyWeights& weights) {
-  return analyse(kernel, device, context, weights, MatrixUnit::none, device.sustained_of(kernel.dtype));
+  return analyse(kernel, device, context, weights, MatrixUnit::none);
 }
 
 KernelAnalysis analyse_gemm_matrix(const Kernel& kernel, const Device& device, const PredictContext& context,
                                    const FamilyWeights& weights) {
-  return analyse(kernel, device, context, weights, device.spec.matrix_unit, device.sustained_of(kernel.dtype));
+  return analyse(kernel, device, context, weights, device.spec.matrix_unit);
 }
 
 }  // namespace tessera

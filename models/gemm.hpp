@@ -21,7 +21,8 @@ inline constexpr std::array kGemmSimtConstants{
     NamedConstant{"l2_fill", 0.85},         NamedConstant{"floor_s", 1e-6},
     NamedConstant{"floor_cycles", 1500},    NamedConstant{"eager_floor_s", 40e-6},
     NamedConstant{"quantise_share", 0.5},   NamedConstant{"quantise_floor_s", 1e-6},
-    NamedConstant{"quantise_cycles", 1300}, NamedConstant{"store_share", 1.0}};
+    NamedConstant{"quantise_cycles", 1300}, NamedConstant{"store_share", 1.0},
+    NamedConstant{"visit_cycles", 0.5}};
 inline constexpr std::array kGemmMatrixConstants{
     NamedConstant{"half_side", 12},         NamedConstant{"start_cycles", 2500},
     NamedConstant{"tile_cycles", 1000},     NamedConstant{"reduction_cycles", 2000},
@@ -29,6 +30,7 @@ inline constexpr std::array kGemmMatrixConstants{
     NamedConstant{"l2_fill", 0.85},         NamedConstant{"floor_s", 1e-6},
     NamedConstant{"floor_cycles", 1500},    NamedConstant{"eager_floor_s", 10e-6},
     NamedConstant{"quantise_share", 0.5},   NamedConstant{"quantise_floor_s", 1e-6},
-    NamedConstant{"quantise_cycles", 1300}, NamedConstant{"store_share", 1.0}};
+    NamedConstant{"quantise_cycles", 1300}, NamedConstant{"store_share", 1.0},
+    NamedConstant{"visit_cycles", 0.5}};
 
 }  // namespace tessera

@@ -74,6 +74,11 @@ double long_row_slowdown(const GemmShape& shape, const GemmContext& context, con
   return 1 + cost * rows * rows / (1 + rows * rows);
 }
 
+/// All SMs at the clock that these of them leave: the power cap is one for the board.
+FlopsPerSec rate(const GemmContext& context, double busy_ratio) {
+  return max(context.rate, min(context.uncapped, context.rate / busy_ratio));
+}
+
 bool has_clusters(MatrixUnit unit) {
   return unit == MatrixUnit::wgmma || unit == MatrixUnit::tcgen05;
 }
@@ -125,13 +130,14 @@ GemmPlan plan_gemm(const GemmShape& shape, const GemmTile& tile, int split_k, co
   const auto rounds = static_cast<double>(ceil_div(plan.blocks, sms));
   const Hertz clock = device.spec.boost_clock;
   const GemmConstants& c = context.constants;
-  const FlopsPerSec per_sm = context.rate / static_cast<double>(sms) * tile_efficiency(tile, context);
+  const double busy = std::min(1.0, static_cast<double>(plan.blocks) / sms);
+  const FlopsPerSec per_sm = rate(context, busy) / static_cast<double>(sms) * tile_efficiency(tile, context);
   plan.blocks_per_sm = resident_blocks(device.spec, footprint(tile));
   const Seconds store = Bytes(1.0 * tile.m * tile.n * context.result) / (device.l2 * c.l2_share) * sms;
+  const double visit_cycles = context.visited ? c.visit_cycles * tile.m * tile.n : 0;
   plan.compute =
-      Flops(rounds * tile_flops) / per_sm * long_row_slowdown(shape, context, device) +
+      Flops(rounds * tile_flops) / per_sm * long_row_slowdown(shape, context, device) + visit_cycles * rounds / clock +
       (c.tile_cycles / clock + store * c.store_share) * (rounds / std::min(plan.blocks_per_sm, kOverlappedTiles));
-  const double busy = std::min(1.0, static_cast<double>(plan.blocks) / sms);
   const BytesPerSec draw = min(device.hbm * c.memory_share, device.hbm_per_sm * (busy * sms));
   plan.memory = max(context.hbm_bytes / draw, plan.l2_bytes / (device.l2 * (busy * c.l2_share)));
   if (split_k > 1) {

@@ -46,15 +46,18 @@ struct GemmConstants {
   double l2_share = 0.7;           // of the L2 rate
   double memory_share = 1;         // of the device's sustained memory rate
   double store_share = 0;          // of a tile's store into L2 that no multiply-add hides
+  double visit_cycles = 0;         // of an SM per result whose epilogue multiplies it by its scales
 };
 
 /// What decides besides the shape.
 struct GemmContext {
-  FlopsPerSec rate;  // sustained by all SMs
+  FlopsPerSec rate;        // sustained by all SMs
+  FlopsPerSec uncapped{};  // of all SMs where power does not bind; never below rate
   MatrixUnit unit = MatrixUnit::none;
   double element = 4;  // bytes of an operand's element, and of the result's
   double result = 4;
-  bool split_k = true;  // whether the library cuts k among blocks
+  bool split_k = true;   // whether the library cuts k among blocks
+  bool visited = false;  // whether the epilogue scales every result by itself (CUTLASS 2.x, mma.sync)
   Bytes hbm_bytes;      // L2 hits left out
   GemmConstants constants{};
 };

@@ -16,7 +16,7 @@ namespace {
 constexpr double kThreads = 128, kElementsPerThread = 4, kVectorBytes = 16;
 constexpr double kWarpSoftmaxMax = 1024;  // longer rows take a block each and three passes
 constexpr double kSoftmaxThreadsMax = 1024;
-// AMD's rows ran PyTorch 2.4, whose softmax keeps a row in shared memory; NVIDIA's 2.1.
+// AMD's rows ran PyTorch 2.4, whose softmax keeps an aligned row in shared memory; NVIDIA's 2.1.
 constexpr int kWideWarp = 64;
 
 // Rows in flight spill where they fill this share of L2, and how sharply.
@@ -56,7 +56,8 @@ Cut cut_softmax(double width, double element, const GpuSpec& gpu, const FamilyWe
   const double vector = kVectorBytes / element, threads = softmax_threads(width, vector);
   const double rest = std::fmod(width, threads * vector);
   cut.footprint.threads = static_cast<int>(threads);
-  cut.rereads = gpu.warp_size == kWideWarp ? 0 : 2;
+  const bool kept = gpu.warp_size == kWideWarp && std::fmod(width, vector) == 0;
+  cut.rereads = kept ? 0 : 2;
   cut.block_cycles = constant(weights, RowsConstant::softmax_block) +
                      constant(weights, RowsConstant::softmax_vector_step) * std::floor(width / (threads * vector)) +
                      constant(weights, RowsConstant::softmax_scalar_step) * std::ceil(rest / threads);
@@ -77,15 +78,20 @@ Cut cut_layernorm(double width, const FamilyWeights& weights) {
   Cut cut;
   cut.rereads = 1;
   cut.block_cycles = constant(weights, RowsConstant::norm_block) + constant(weights, RowsConstant::norm_step) * steps;
-  cut.issue_cycles = constant(weights, RowsConstant::norm_issue) * steps * warps;
+  cut.issue_cycles =
+      (constant(weights, RowsConstant::norm_fixed_issue) + constant(weights, RowsConstant::norm_issue) * steps) * warps;
   return cut;
 }
 
-/// Warps of 32 that an SM starts an instruction of in a clock: four since Maxwell, but two in GP100 (NVIDIA P100 white
-/// paper); AMD's four units take four clocks for 64 lanes.
+/// Warps of 32 that an SM starts an instruction of in a clock: four since Volta; two in GP100 (NVIDIA P100 white paper),
+/// and P4's four take as many clocks for a row; AMD's four units take four clocks for 64 lanes.
 double schedulers(const GpuSpec& gpu) {
-  if (gpu.warp_size == kWideWarp) return 2;
-  return gpu.matrix_unit == MatrixUnit::none && gpu.fp32_lanes_per_sm <= 64 ? 2 : 4;
+  return gpu.warp_size == kWideWarp || gpu.matrix_unit == MatrixUnit::none ? 2 : 4;
+}
+
+Seconds eager_call(bool softmax, const GpuSpec& gpu, const FamilyWeights& weights) {
+  const double host = constant(weights, softmax ? RowsConstant::eager_softmax : RowsConstant::eager_norm);
+  return Seconds(gpu.warp_size == kWideWarp ? host * constant(weights, RowsConstant::eager_wave64) : host);
 }
 
 /// Bytes with the later passes: these find a row in L2 unless the rows in flight spill.
@@ -130,7 +136,7 @@ KernelAnalysis analyse_rows(const Kernel& kernel, const Device& device, const Pr
   out.base = overlapped({hbm_time(stream, blocks, device), l2_time(stream, blocks, device), latency, issue});
   out.floor = device.launch_floor;
   if (context.timing == Timing::eager) {
-    out.floor += Seconds(constant(weights, softmax ? RowsConstant::eager_softmax : RowsConstant::eager_norm));
+    out.floor += eager_call(softmax, device.spec, weights);
     out.base = max(out.base, Seconds(constant(weights, RowsConstant::eager_hidden)));
   }
   return out;
