@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <iterator>
 
 #include "sim/base/error.hpp"
@@ -56,6 +58,15 @@ void describe(Reader& r, FamilyOffset& s) {
   check_number(r, "deviation", s.deviation, 0);
 }
 
+void check_offsets(Reader& r, const std::vector<FamilyOffset>& offsets) {
+  for (std::size_t i = 0; i < offsets.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j)
+      if (offsets[i].family == offsets[j].family && offsets[i].dtype == offsets[j].dtype)
+        r.error("offsets",
+                fmt::format("two rows of {} {}", families()[static_cast<std::size_t>(offsets[i].family)].name,
+                            offsets[i].dtype ? to_string(*offsets[i].dtype) : "without a dtype"));
+}
+
 void describe(Reader& r, ProfileSource& s) {
   r.required("file", s.file, "of measurements");
   r.required("hash", s.hash, "of its content");
@@ -77,6 +88,21 @@ void describe(Reader& r, ProfileFile& s) {
   r.optional("host_launch", s.profile.host_launch, "CPU time to launch a kernel");
   r.optional("bare_launch", s.profile.bare_launch, "host_launch is without a framework: a lower bound");
   r.required("offsets", s.profile.offsets, "per family and dtype");
+  if (!s.profile.date.empty() && !is_date(s.profile.date))
+    r.error("date", fmt::format("expected a date such as 2026-05-31, found '{}'", s.profile.date));
+  if (s.profile.host_launch && !(*s.profile.host_launch > Seconds(0) && *s.profile.host_launch <= kLongestLaunch))
+    r.error("host_launch", fmt::format("must be above 0 and at most {} us, found {:g} us", 1e6 * kLongestLaunch.value(),
+                                       1e6 * s.profile.host_launch->value()));
+  check_offsets(r, s.profile.offsets);
+}
+
+bool is_date(std::string_view text) {
+  int year = 0, month = 0, day = 0;
+  const std::string begin(text.substr(0, std::string_view("yyyy-mm-dd").size()));
+  if (std::sscanf(begin.c_str(), "%4d-%2d-%2d", &year, &month, &day) != 3 || begin.size() < 10) return false;
+  return std::chrono::year_month_day(std::chrono::year(year), std::chrono::month(static_cast<unsigned>(month)),
+                                     std::chrono::day(static_cast<unsigned>(day)))
+      .ok();
 }
 
 const FamilyOffset* Profile::offset_of(FamilyId family, Dtype dtype) const {

@@ -19,6 +19,9 @@ inline constexpr int kProfileVersion = 1;
 /// Largest |log_offset| of a profile, a factor of 20: beyond, something else was measured.
 inline constexpr double kLargestOffset = 3;
 
+/// Longest launch of one kernel that a host takes: beyond, something else was measured.
+inline constexpr Seconds kLongestLaunch(1e-3);
+
 /// Of one family of kernels on the profile's GPU, in one dtype or in all that were not measured.
 struct FamilyOffset {
   FamilyId family = FamilyId::memory;
@@ -48,6 +51,8 @@ struct Profile {
   [[nodiscard]] Seconds launch_time(Seconds described) const;
 };
 
+/// yyyy-mm-dd of a day that there is, whatever follows.
+bool is_date(std::string_view text);
 /// InputError with every mistake: unknown version, family or GPU, numbers that are none.
 Profile read_profile(const std::filesystem::path& path);
 /// A name in platforms/profiles or a path ending in .yaml.

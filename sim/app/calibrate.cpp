@@ -13,6 +13,7 @@
 #include "calibration/rivals/fit_rivals.hpp"
 #include "models/weights.hpp"
 #include "sim/app/calibrate_gpu.hpp"
+#include "sim/app/output_path.hpp"
 #include "sim/app/progress.hpp"
 #include "sim/app/training_data.hpp"
 #include "sim/app/verbs.hpp"
@@ -60,6 +61,7 @@ class Calibrate final : public Command {
                                   .message = "would overwrite the committed weights; give --out DIR"});
     }
     options_.out = out_.empty() ? home() / "calibration" / "weights" : std::filesystem::path(out_);
+    require_output_folder(options_.out);
     fit_all();
     report();
     return 0;
@@ -85,6 +87,7 @@ class Calibrate final : public Command {
     rival_.data = options_.data;
     rival_.leave_out = options_.leave_out;
     rival_.out = out_.empty() ? home() / "calibration" / "rivals" / model_ : std::filesystem::path(out_);
+    require_output_folder(rival_.out);
     std::optional<Progress> line;
     rival_.progress = [&](std::string_view step) {
       line.reset();

@@ -4,6 +4,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/app/output_path.hpp"
 #include "sim/app/profile_rows.hpp"
 #include "sim/app/profiles.hpp"
 #include "sim/base/error.hpp"
@@ -24,6 +25,12 @@ Profile profile_of(const GpuCalibration& options, const GpuSpec& gpu, ProfileRow
   profile.weights = weights_hash(options.weights);
   profile.sources = rows.sources;
   profile.host_launch = rows.launch;
+  if (!rows.date.empty() && !is_date(rows.date))
+    throw InputError(Diagnostic{.file = options.files.front().string(),
+                                .message = fmt::format("expected a date such as 2026-05-31, found '{}'", rows.date)});
+  if (rows.launch && *rows.launch > kLongestLaunch)
+    throw InputError(Diagnostic{.file = options.files.front().string(),
+                                .message = fmt::format("a launch of {} is none; another unit?", format(*rows.launch))});
   profile.bare_launch = rows.launch && rows.bare_launch;
   if (!rows.kernels.empty()) profile.offsets = fit_offsets(rows.kernels, shared_deviations(*model, gpu));
   for (const FamilyOffset& offset : profile.offsets)
@@ -67,13 +74,14 @@ void print(const Profile& profile, const ProfileRows& rows, const std::filesyste
 
 void calibrate_gpu(const GpuCalibration& options) {
   const GpuSpec gpu = find_gpu(options.gpu);
-  ProfileRows rows;
-  const Profile profile = profile_of(options, gpu, rows);
   const std::filesystem::path path =
       options.out.empty() ? home() / "platforms" / "profiles" / (gpu.name + ".yaml") : options.out;
   if (path.extension() != ".yaml")
     throw InputError(Diagnostic{.file = "--out",
                                 .message = fmt::format("expected a file that ends in .yaml, found {}", path.string())});
+  require_output_file(path);
+  ProfileRows rows;
+  const Profile profile = profile_of(options, gpu, rows);
   write_file(path, to_yaml(profile));
   if (options.json) {
     fmt::print("{}\n", as_json(profile, path).dump());

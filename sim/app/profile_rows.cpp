@@ -4,6 +4,7 @@
 #include <array>
 #include <cmath>
 #include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 
@@ -143,6 +144,17 @@ void read_date(const CsvTable& table, std::span<const std::size_t> chosen, Profi
   }
 }
 
+/// A file given twice would count its rows twice.
+void require_different(std::span<const std::filesystem::path> files) {
+  for (std::size_t i = 0; i < files.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      std::error_code absent;
+      if (std::filesystem::equivalent(files[i], files[j], absent))
+        throw InputError(
+            Diagnostic{.file = "--measurements", .message = fmt::format("{} is given twice", files[i].string())});
+    }
+}
+
 void require_usable(std::span<const std::filesystem::path> files, const GpuSpec& gpu, const ProfileRows& rows) {
   if (!rows.kernels.empty() || rows.launch) return;
   std::vector<std::string> reasons;
@@ -161,6 +173,7 @@ ProfileRows read_profile_rows(std::span<const std::filesystem::path> files, cons
   Mistakes mistakes;
   const std::vector<Condition> conditions = parse_where(where);
   FileRows reader(gpu, model, rows, mistakes);
+  require_different(files);
   for (const std::filesystem::path& file : files) {
     const CsvTable table = CsvTable::read(file);
     if (const MeasurementKind kind = kind_of(table, file.string()); kind != MeasurementKind::kernel)

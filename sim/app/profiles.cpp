@@ -13,6 +13,8 @@ namespace tessera {
 
 std::string weights_hash(const std::filesystem::path& weights) {
   const std::filesystem::path folder = weights.empty() ? home() / "calibration" / "weights" : weights;
+  if (!std::filesystem::is_directory(folder))
+    throw InputError(Diagnostic{"--weights", 0, 0, fmt::format("no folder '{}'", folder.string())});
   std::vector<std::filesystem::path> files;
   for (const auto& entry : std::filesystem::directory_iterator(folder))
     if (entry.path().extension() == ".json") files.push_back(entry.path());

@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "models/latency_model.hpp"
+#include "sim/app/output_path.hpp"
 #include "sim/app/profiles.hpp"
 #include "sim/app/progress.hpp"
 #include "sim/app/training_data.hpp"
@@ -75,6 +76,7 @@ class Validate final : public Command {
       if (std::filesystem::equivalent(file, out_, absent))
         throw InputError(Diagnostic{"--out", 0, 0, fmt::format("would overwrite the measurements in {}", out_)});
     }
+    require_output_file(out_);
     if (fail_above_text_) fail_above_ = percentage(*fail_above_text_);
   }
 

@@ -144,6 +144,14 @@ TEST(Profile, MadeWithOtherWeightsIsRefused) {
   EXPECT_THAT(outcome.err, HasSubstr("profile stale was made with other weights than those in use"));
 }
 
+TEST(Profile, WeightsThatAreNotThereAreExitTwo) {
+  const Calibrated made(1.1);
+  const std::string rows = made.scratch.file("k.csv", "gpu,dtype,op,rows,h,latency_ms\nL40S,fp16,relu,8192,8192,1\n");
+  const Outcome outcome = run_program("validate " + rows + " --weights NOPE --profile " + made.profile);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--weights: error: no folder 'NOPE'"));
+}
+
 TEST(Calibrate, ProfileMistakesAreExitTwo) {
   const Scratch scratch;
   const std::string other = scratch.file("a40.csv", "gpu,dtype,op,rows,h,latency_ms\nA40,fp16,relu,64,64,1\n");
@@ -162,6 +170,15 @@ TEST(Calibrate, ProfileMistakesAreExitTwo) {
   EXPECT_THAT(message("--gpu A40 --out x.txt --measurements " + other),
               HasSubstr("expected a file that ends in .yaml"));
   EXPECT_THAT(message("--gpu A40 --measurements " + (scratch.path() / "none.csv").string()), HasSubstr("none.csv"));
+  EXPECT_THAT(message("--gpu A40 --measurements " + other + "," + other), HasSubstr("a40.csv is given twice"));
+  const std::string folder = (scratch.path() / "there.yaml").string();
+  std::filesystem::create_directory(folder);
+  EXPECT_THAT(message("--gpu A40 --measurements " + other + " --out " + folder), HasSubstr("there.yaml is a folder"));
+  const std::string dated =
+      scratch.file("d.csv", "gpu,dtype,op,rows,h,date,latency_ms\nA40,fp16,relu,8192,8192,soon,1\n");
+  EXPECT_THAT(message("--gpu A40 --measurements " + dated), HasSubstr("expected a date such as 2026-05-31"));
+  const std::string slow = scratch.file("slow.csv", "gpu,dtype,op,timing,latency_ms\nA40,,launch,eager,6\n");
+  EXPECT_THAT(message("--gpu A40 --measurements " + slow), HasSubstr("is none; another unit?"));
 }
 
 TEST(Calibrate, MistakesInMeasurementsHaveTheirLine) {

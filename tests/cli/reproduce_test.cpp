@@ -59,6 +59,19 @@ std::string reproduce(const Scratch& data, const Scratch& out) {
          (out.path() / "none").string();
 }
 
+TEST(Reproduce, RefusesWhatThePaperHasNoUseFor) {
+  const Scratch data;
+  const Outcome refit = run_program("reproduce phaze --refit --data " + data.path().string());
+  EXPECT_EQ(refit.code, 2);
+  EXPECT_THAT(refit.err, HasSubstr("--refit: error: phaze has no models to fit; drop it"));
+  const Outcome weights = run_program("reproduce phaze --weights x --data " + data.path().string());
+  EXPECT_EQ(weights.code, 2);
+  EXPECT_THAT(weights.err, HasSubstr("--weights: error: phaze has no models to fit; drop it"));
+  const Outcome out = run_program("reproduce phaze --data x --out " + data.file("page.md", ""));
+  EXPECT_EQ(out.code, 2);
+  EXPECT_THAT(out.err, HasSubstr("page.md is a file"));
+}
+
 TEST(Reproduce, WritesAPageWithTablesAndPictures) {
   const Scratch data, out;
   fill(data);

@@ -136,6 +136,31 @@ TEST(Validate, WrongUseIsExitTwo) {
   EXPECT_THAT(early.err, HasSubstr("did you mean 'gpu'?"));
 }
 
+TEST(Validate, SaysWhichRuntimesItDoesNotKnow) {
+  const Scratch scratch;
+  const std::string file = scratch.file("k.csv",
+                                        "gpu,dtype,op,rows,h,runtime,latency_ms\n"
+                                        "T4,fp32,add,8192,8192,pytorh,3\n"
+                                        "T4,fp32,add,8192,4096,pytorch,1.5\n");
+  const Outcome outcome = run_program("validate " + file);
+  EXPECT_EQ(outcome.code, 0) << outcome.err;
+  EXPECT_THAT(outcome.out, HasSubstr("note, 1 rows: runtime 'pytorh' is none of pytorch, trtllm, vllm, sglang, "
+                                     "cublaslt; did you mean 'pytorch'?: the typical kernel was predicted"));
+  EXPECT_THAT(run_program("validate --json " + file).out, HasSubstr("\"notes\""));
+  EXPECT_THAT(run_program("validate --any-runtime " + file).out, ::testing::Not(HasSubstr("note")));
+}
+
+TEST(Validate, AnOutputOfTheWrongKindIsRefusedFirst) {
+  const Scratch scratch;
+  const std::string rows = scratch.file("k.csv", kKernels), folder = scratch.path().string();
+  const Outcome outcome = run_program("validate " + rows + " --out " + folder);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--out: error: expected a file, " + folder + " is a folder"));
+  const Outcome fit = run_program("calibrate --data " + folder + " --out " + rows);
+  EXPECT_EQ(fit.code, 2);
+  EXPECT_THAT(fit.err, HasSubstr("--out: error: expected a folder, " + rows + " is a file"));
+}
+
 TEST(Calibrate, GuardsTheCommittedWeights) {
   const Scratch scratch;
   const Outcome outcome = run_program("calibrate --leave-out T4 --data " + scratch.path().string());

@@ -2,13 +2,11 @@
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 
-#include <algorithm>
-#include <cmath>
-#include <limits>
 #include <string>
 #include <vector>
 
 #include "calibration/microbench/cuda/gpu_trial.hpp"
+#include "calibration/microbench/cuda/row_errors.hpp"
 #include "calibration/microbench/cuda/row_reduce.cuh"
 #include "calibration/microbench/cuda/trials.hpp"
 #include "calibration/microbench/cuda/values.hpp"
@@ -127,14 +125,7 @@ class RowTrial final : public GpuTrial {
   }
 
   double compare() override {
-    if (unwritten(out_[0])) return std::numeric_limits<double>::infinity();
-    double worst = 0;
-    for (const std::size_t row : {std::size_t{0}, rows_ / 3, rows_ / 2, rows_ - 1}) {
-      const double error = relative_error(download(out_[0], format_, row * h_, h_), reference(row));
-      if (std::isnan(error)) return error;
-      worst = std::max(worst, error);
-    }
-    return worst;
+    return worst_row(out_[0], format_, rows_, h_, [this](std::size_t row) { return reference(row); });
   }
 
   std::string op_;

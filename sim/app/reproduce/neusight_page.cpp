@@ -81,6 +81,12 @@ std::string operator_section(const Comparison& operators) {
     const std::vector<TableLine> lines = lines_by(operators, "op", is("where", where));
     if (!lines.empty()) text += fmt::format("\n### {}\n\n{}", title, markdown(operators, "operator", lines));
   }
+  const EntryFilter backward = both(is("direction", "bw"), [](const Entry& e) { return e.key("where") != "amd"; });
+  text +=
+      "\n### Backward\n\nOn all NVIDIA GPUs, part of the tables above. Ours of layernorm and softmax are single "
+      "kernels "
+      "(softmax's with the product before it). The artifact measured no optimiser steps.\n\n" +
+      markdown(operators, "node", lines_by(operators, "kind", backward));
   return text + not_run(operators) + per_run_section(totals_per_run(operators));
 }
 

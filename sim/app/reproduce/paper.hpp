@@ -27,6 +27,7 @@ struct Reproduction {
 struct Paper {
   std::string_view name, what;
   Reproduction (*run)(const ReproduceOptions& options);
+  bool fits = false;  // has models that are fitted, for --weights and --refit
 };
 /// Alphabetical.
 std::span<const Paper> papers();

@@ -6,7 +6,7 @@ namespace tessera {
 
 std::span<const Paper> papers() {
   static constexpr std::array kPapers{
-      Paper{"neusight", "kernel and model latency on GPUs seen and unseen (ASPLOS 2025)", reproduce_neusight},
+      Paper{"neusight", "kernel and model latency on GPUs seen and unseen (ASPLOS 2025)", reproduce_neusight, true},
       Paper{"phaze", "accelerators and placements searched together (ICML 2024), and with its errors corrected",
             reproduce_phaze},
   };

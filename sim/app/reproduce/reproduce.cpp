@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "sim/app/output_path.hpp"
 #include "sim/app/progress.hpp"
 #include "sim/app/reproduce/paper.hpp"
 #include "sim/app/training_data.hpp"
@@ -45,6 +46,10 @@ class Reproduce final : public Command {
 
   int run() override {
     const Paper& paper = find_paper(paper_);
+    if (!paper.fits && (options_.refit || !options_.weights.empty()))
+      throw InputError(Diagnostic{options_.refit ? "--refit" : "--weights", 0, 0,
+                                  fmt::format("{} has no models to fit; drop it", paper.name)});
+    require_output_folder(out_);
     options_.data = training_data(data_, "reproduce");
     options_.command = "tessera reproduce " + paper_ + (data_.empty() ? "" : " --data DIR") +
                        (options_.weights.empty() ? "" : " --weights DIR") + (options_.refit ? " --refit" : "");

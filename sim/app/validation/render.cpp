@@ -62,6 +62,17 @@ void put(Json& json, const Metrics& m) {
   json["pinball"] = finite(m.pinball);
 }
 
+Json reasons(const std::vector<Unsupported>& list) {
+  Json json = Json::array();
+  for (const Unsupported& u : list) {
+    Json item = Json::object();
+    item["reason"] = u.reason;
+    item["n"] = u.rows;
+    json.push(std::move(item));
+  }
+  return json;
+}
+
 /// Columns of all files, each once, in order of first appearance.
 std::vector<std::string> all_columns(const ValidationReport& report) {
   std::vector<std::string> columns;
@@ -104,6 +115,7 @@ std::string text_table(const ValidationReport& report) {
   lines.push_back(std::move(overall));
   std::string text = align(lines, names);
   for (const Unsupported& u : report.unsupported) text += fmt::format("not predicted, {} rows: {}\n", u.rows, u.reason);
+  for (const Unsupported& note : report.notes) text += fmt::format("note, {} rows: {}\n", note.rows, note.reason);
   return text;
 }
 
@@ -121,13 +133,8 @@ Json to_json(const ValidationReport& report) {
   }
   json["overall"] = Json::object();
   put(json["overall"], report.overall);
-  json["unsupported"] = Json::array();
-  for (const Unsupported& u : report.unsupported) {
-    Json item = Json::object();
-    item["reason"] = u.reason;
-    item["n"] = u.rows;
-    json["unsupported"].push(std::move(item));
-  }
+  json["unsupported"] = reasons(report.unsupported);
+  if (!report.notes.empty()) json["notes"] = reasons(report.notes);
   return json;
 }
 

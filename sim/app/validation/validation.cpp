@@ -104,12 +104,28 @@ std::vector<std::string> values_of(const ValidatedFile& file, std::size_t row,
   return values;
 }
 
-void count_unsupported(std::string_view reason, std::vector<Unsupported>& list) {
+void count(std::string_view reason, std::vector<Unsupported>& list) {
   const auto found = std::find_if(list.begin(), list.end(), [&](const Unsupported& u) { return u.reason == reason; });
   if (found == list.end()) {
     list.push_back({std::string(reason), 1});
   } else {
     ++found->rows;
+  }
+}
+
+/// Runtimes that no row of the fits can have: the typical kernel stands for them.
+void note_runtimes(const ValidatedFile& file, std::vector<Unsupported>& notes) {
+  const auto column = file.table.column("runtime");
+  if (!column || file.kind != MeasurementKind::kernel) return;
+  std::vector<std::string> known;
+  for (const Runtime runtime : kRuntimes)
+    if (runtime != Runtime::unspecified && runtime != Runtime::other) known.emplace_back(to_string(runtime));
+  for (const std::size_t row : file.rows) {
+    const std::string_view name = file.table.cell(row, *column);
+    if (parse_runtime(name) != Runtime::other) continue;
+    count(fmt::format("runtime '{}' is none of {}{}: the typical kernel was predicted", name, fmt::join(known, ", "),
+                      did_you_mean(name, known)),
+          notes);
   }
 }
 
@@ -120,7 +136,7 @@ void summarise(ValidationReport& report, const std::vector<std::string>& by) {
     for (std::size_t i = 0; i < file.rows.size(); ++i) {
       const Outcome& outcome = file.outcomes[i];
       if (!outcome.prediction) {
-        count_unsupported(outcome.unsupported, report.unsupported);
+        count(outcome.unsupported, report.unsupported);
         continue;
       }
       all.push_back({file.measured[i], outcome.prediction->time});
@@ -201,6 +217,8 @@ ValidationReport validate(const ValidationOptions& options, const LatencyModel& 
       throw InputError(
           Diagnostic{"--profile", 0, 0, fmt::format("{} is of {}, and no row is", profile.name, profile.gpu)});
   summarise(report, by);
+  if (options.runtime == RuntimeColumn::used)
+    for (const ValidatedFile& file : report.files) note_runtimes(file, report.notes);
   return report;
 }
 

@@ -46,6 +46,7 @@ struct Group {
   Metrics metrics;
 };
 
+/// Rows that one reason holds for.
 struct Unsupported {
   std::string reason;
   std::size_t rows = 0;
@@ -56,6 +57,7 @@ struct ValidationReport {
   std::vector<Group> groups;  // by value
   Metrics overall;
   std::vector<Unsupported> unsupported;  // by falling number of rows
+  std::vector<Unsupported> notes;        // what was predicted otherwise than the row says
 };
 
 /// Called with the rows done and all rows; only model rows take long enough to matter.

@@ -14,6 +14,8 @@ TEST_P(EveryGpu, SustainsLessThanItsDataSheetAndMoreThanNothing) {
     const FlopsPerSec peak = device.spec.peak_of(dtype), sustained = device.sustained_of(dtype);
     EXPECT_LE(sustained.value(), peak.value()) << to_string(dtype);
     EXPECT_EQ(sustained.value() > 0, peak.value() > 0) << to_string(dtype);
+    EXPECT_LE(sustained, device.uncapped_of(dtype)) << to_string(dtype);
+    EXPECT_LE(device.uncapped_of(dtype), peak) << to_string(dtype);
     // What the FLOPs alone draw stays inside the power cap.
     const auto energy = device.energy_per_flop[static_cast<std::size_t>(dtype)];
     EXPECT_LE((energy * sustained).value(), device.spec.power_cap.value()) << to_string(dtype);

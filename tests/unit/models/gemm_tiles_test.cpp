@@ -61,6 +61,30 @@ TEST(GemmTiles, TheChoiceIsTheFastestCandidate) {
   }
 }
 
+TEST(GemmTiles, APowerCapBindsBusySmsAlone) {
+  GemmContext c = context();
+  c.hbm_bytes = Bytes(1);
+  c.constants.l2_share = 1e6;  // compute alone
+  const auto compute = [&](std::int64_t tiles, double uncapped) {
+    c.uncapped = c.rate * uncapped;
+    return plan_gemm({.m = 128 * tiles, .n = 128, .k = 1 << 20}, {.m = 128, .n = 128}, 1, c, h100()).compute;
+  };
+  EXPECT_EQ(compute(132, 1.5), compute(132, 0));                        // all 132 SMs: the sustained rate
+  EXPECT_NEAR(compute(1, 0) / compute(1, 1.5), 1.5, 1e-3);              // one SM: its share of peak
+  EXPECT_NEAR(compute(110, 0) / compute(110, 1.5), 132.0 / 110, 1e-3);  // between: the board's power, shared
+}
+
+TEST(GemmTiles, ScaledResultsCostCyclesOfTheirSm) {
+  GemmContext c = context();
+  c.constants.visit_cycles = 0.5;
+  const GemmShape shape{.m = 128 * 132 * 3, .n = 128, .k = 64};
+  const GemmTile tile{.m = 128, .n = 128};
+  const Seconds plain = plan_gemm(shape, tile, 1, c, h100()).compute;
+  c.visited = true;
+  const Seconds scaled = plan_gemm(shape, tile, 1, c, h100()).compute;
+  EXPECT_NEAR((scaled - plain) * h100().spec.boost_clock, 3 * 0.5 * 128 * 128, 1e-6);
+}
+
 TEST(GemmTiles, EveryTileFitsOnItsGpu) {
   for (const std::string& name : known_gpus()) {
     const GpuSpec gpu = find_gpu(name);

@@ -76,6 +76,12 @@ TEST(Profile, MistakesNameWhatWasFoundAndExpected) {
   EXPECT_THAT(mistake_in(good, "0.12500", "12.5"), HasSubstr("log_offset: must be between -3 and 3, found 12.5"));
   EXPECT_THAT(mistake_in(good, "0.03000", "-1"), HasSubstr("deviation: must be between 0 and 3, found -1"));
   EXPECT_THAT(mistake_in(good, "rows: 12", "rows: -12"), HasSubstr("must not be negative, found -12"));
+  EXPECT_THAT(mistake_in(good, "2026-05-31", "2026-02-31"),
+              HasSubstr("expected a date such as 2026-05-31, found '2026-02-31'"));
+  EXPECT_THAT(mistake_in(good, "2026-05-31", "yesterday"), HasSubstr("found 'yesterday'"));
+  EXPECT_THAT(mistake_in(good, "4.25 us", "4.25 s"),
+              HasSubstr("host_launch: must be above 0 and at most 1000 us, found 4.25e+06 us"));
+  EXPECT_THAT(mistake_in(good, "rows: 0", "dtype: bf16, rows: 0"), HasSubstr("two rows of gemm_matrix bf16"));
   EXPECT_THAT(mistake_in(good, "offsets:", "offset:"), HasSubstr("did you mean 'offsets'?"));
 }
 

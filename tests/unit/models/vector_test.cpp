@@ -130,6 +130,28 @@ TEST(Rows, ShortSoftmaxReadsOnceLongSoftmaxThreeTimes) {
   EXPECT_NEAR(price(lengthy, "P100-PCIE-16GB").hbm_bytes / traffic(lengthy).total(), 4.0 / 2.0, 0.01);
 }
 
+/// PyTorch 2.4's softmax, which AMD's rows ran, keeps a row in shared memory where its vector loads fit.
+TEST(Rows, UnalignedSoftmaxTakesThreePassesOnAmdToo) {
+  const auto moved = [](std::int64_t h) {
+    const Kernel kernel = vector(Op::softmax, 1 << 14, h);
+    return price(kernel, "MI210").hbm_bytes / traffic(kernel).total();
+  };
+  EXPECT_DOUBLE_EQ(moved(1 << 15), 1);
+  EXPECT_GT(moved((1 << 15) + 1), 1.9);
+}
+
+/// A norm of short rows is bound by the instructions of a row, which cost Pascal's schedulers twice.
+TEST(Rows, ShortNormsAreBoundByInstructions) {
+  const auto cycles = [](const char* name) {
+    const GpuSpec gpu = find_gpu(name);
+    const std::int64_t rows = 1 << 20;
+    return seconds(vector(Op::layernorm, rows, 64), gpu) * gpu.boost_clock.value() * gpu.sms /
+           static_cast<double>(rows);
+  };
+  EXPECT_NEAR(cycles("P100-PCIE-16GB") / cycles("V100-PCIE-32GB"), 2, 0.1);
+  EXPECT_NEAR(cycles("P4") / cycles("T4"), 2, 0.1);
+}
+
 TEST(Rows, LayernormReadsTwiceOnlyWhereRowsInFlightSpill) {
   const Kernel kernel = vector(Op::layernorm, 1 << 16, 1024), wide = vector(Op::layernorm, 1 << 12, 1 << 16);
   EXPECT_NEAR(price(kernel, "A100-SXM-80GB").hbm_bytes / traffic(kernel).total(), 1.0, 0.02);
