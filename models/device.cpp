@@ -116,9 +116,7 @@ Device derive_device(const GpuSpec& gpu) {
     const double per_watt = matrix ? matrix_per_watt(dtype, gpu) : lanes_per_watt(gpu);
     // Lanes that run two or more narrow operations at once keep the share that they reach in fp32.
     const double lanes = device.sustained_vector / gpu.fp32_vector_peak * peak;
-    const double share = !matrix                               ? lane_share(gpu)
-                         : gpu.matrix_unit == MatrixUnit::mfma ? kMfmaShare
-                                                               : kMatrixShare;
+    const double share = !matrix ? lane_share(gpu) : gpu.matrix_unit == MatrixUnit::mfma ? kMfmaShare : kMatrixShare;
     device.uncapped[i] = FlopsPerSec(share * peak);
     device.sustained[i] = FlopsPerSec(matrix ? std::min(share * peak, gpu.power_cap.value() * per_watt) : lanes);
     device.energy_per_flop[i] =

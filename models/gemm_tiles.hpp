@@ -58,7 +58,7 @@ struct GemmContext {
   double result = 4;
   bool split_k = true;   // whether the library cuts k among blocks
   bool visited = false;  // whether the epilogue scales every result by itself (CUTLASS 2.x, mma.sync)
-  Bytes hbm_bytes;      // L2 hits left out
+  Bytes hbm_bytes;       // L2 hits left out
   GemmConstants constants{};
 };
 

@@ -83,8 +83,8 @@ Cut cut_layernorm(double width, const FamilyWeights& weights) {
   return cut;
 }
 
-/// Warps of 32 that an SM starts an instruction of in a clock: four since Volta; two in GP100 (NVIDIA P100 white paper),
-/// and P4's four take as many clocks for a row; AMD's four units take four clocks for 64 lanes.
+/// Warps of 32 that an SM starts an instruction of in a clock: four since Volta; two in GP100 (NVIDIA P100 white
+/// paper), and P4's four take as many clocks for a row; AMD's four units take four clocks for 64 lanes.
 double schedulers(const GpuSpec& gpu) {
   return gpu.warp_size == kWideWarp || gpu.matrix_unit == MatrixUnit::none ? 2 : 4;
 }
