@@ -69,14 +69,30 @@ void GpuCore::launch(std::uint32_t index, Seconds duration) {
   hbm_carried_ += rate * duration;
   sm_time_ += sms * duration;
   energy_ += kernel.power_of(cohort.blocks) * duration;
-  cohort.work = {options_.terms.issue ? sms : sms * kUnshared, duration * slower,
-                 options_.terms.hbm ? rate / slower : BytesPerSec(0.0), sms};
+  const Seconds lasts = with_others(duration * slower);
+  cohort.work = {options_.terms.issue ? sms : sms * kUnshared, lasts,
+                 options_.terms.hbm ? rate * (duration / lasts) : BytesPerSec(0.0), sms};
+  cohort.expected = executor_->now() + lasts;
   cohort.started = executor_->now() - (kernel.tile_latency - duration);
   cohort.redo = Seconds(0.0);
   cohort.serial = serials_++;
   cohort.state = Cohort::running;
   ++streams_[cohort.stream].cohorts;
   executor_->start(index, cohort.work);
+}
+
+/// The duration that ends together with blocks which would end at nearly the same time.
+Seconds GpuCore::with_others(Seconds duration) const {
+  if (options_.grain <= 0) return duration;
+  const Seconds now = executor_->now(), end = now + duration;
+  Seconds apart = options_.grain * duration, together = end;
+  for (const Cohort& other : cohorts_) {
+    const Seconds gap = other.expected < end ? end - other.expected : other.expected - end;
+    if (other.state != Cohort::running || gap >= apart || other.expected <= now) continue;
+    apart = gap;
+    together = other.expected;
+  }
+  return together - now;
 }
 
 /// Its blocks give back their SMs: they ended or were frozen.

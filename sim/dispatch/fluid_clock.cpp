@@ -9,6 +9,7 @@ namespace tessera {
 namespace {
 
 constexpr double kNever = std::numeric_limits<double>::infinity();
+constexpr double kRounding = 1e-12;  // of sums that are kept up to date
 
 }  // namespace
 
@@ -39,7 +40,11 @@ void FluidClock::adopt(std::uint32_t cohort, const CohortWork& work, Left left, 
 }
 
 void FluidClock::enter(std::uint32_t cohort) {
+  const Slot& slot = slots_[cohort];
   active_.push_back(cohort);
+  fresh_.push_back(cohort);
+  if (slot.compute.left > 0) taken_ += slot.sms;
+  if (slot.memory.left > 0) demand_ += slot.rate;
   changed_ = true;
 }
 
@@ -47,7 +52,10 @@ void FluidClock::suspend(std::uint32_t cohort) {
   Slot& slot = slots_[cohort];
   slot.compute.set_speed(0, now_);
   slot.memory.set_speed(0, now_);
+  if (slot.compute.left > 0) taken_ -= slot.sms;
+  if (slot.memory.left > 0) demand_ -= slot.rate;
   std::erase(active_, cohort);
+  std::erase(fresh_, cohort);
   changed_ = true;
 }
 
@@ -65,22 +73,21 @@ GpuExecutor::Left FluidClock::left(std::uint32_t cohort) const {
   return {Seconds(std::max(0.0, slot.compute.left_at(now_))), Bytes(std::max(0.0, slot.memory.left_at(now_)))};
 }
 
-/// Speeds after cohorts came or went.
+/// Speeds after cohorts came or went. While everybody has what it wants, only those who came need theirs.
 void FluidClock::rerate() {
   changed_ = false;
-  double sms = 0, demand = 0;
-  for (const std::uint32_t c : active_) {
-    const Slot& slot = slots_[c];
-    if (slot.compute.left > 0) sms += slot.sms;
-    if (slot.memory.left > 0) demand += slot.rate;
+  if (active_.empty()) taken_ = demand_ = 0;  // no rounding stays
+  const double speed = taken_ > sms_ * (1 + kRounding) ? sms_ / taken_ : 1.0;
+  const bool enough_memory = demand_ <= bandwidth_ * (1 + kRounding);
+  const bool plenty = speed == 1.0 && enough_memory;
+  for (const std::uint32_t c : plenty&& plenty_ ? fresh_ : active_) {
+    Slot& slot = slots_[c];
+    slot.compute.set_speed(speed, now_);
+    if (enough_memory) slot.memory.set_speed(slot.rate, now_);
   }
-  const double speed = sms > sms_ ? sms_ / sms : 1.0;
-  for (const std::uint32_t c : active_) slots_[c].compute.set_speed(speed, now_);
-  if (demand > bandwidth_) {
-    share_memory();
-  } else {
-    for (const std::uint32_t c : active_) slots_[c].memory.set_speed(slots_[c].rate, now_);
-  }
+  if (!enough_memory) share_memory();
+  plenty_ = plenty;
+  fresh_.clear();
 }
 
 /// Max-min: whoever wants less per SM than what is left for each gets it, until nobody does; the others share.
@@ -117,18 +124,19 @@ double FluidClock::next_date() const {
   return next;
 }
 
+void FluidClock::end_part(Part& part, double& sum, double amount) {
+  if (part.end > now_ + kSameInstant.value()) return;
+  part = {0, 0, now_, kNever};
+  sum -= amount;
+  changed_ = true;
+}
+
 void FluidClock::end_parts() {
-  const double until = now_ + kSameInstant.value();
-  const auto end = [until, this](Part& part) {
-    if (part.end > until) return;
-    part = {0, 0, now_, kNever};
-    changed_ = true;
-  };
   ended_.clear();
   std::erase_if(active_, [&](std::uint32_t c) {
     Slot& slot = slots_[c];
-    end(slot.compute);
-    end(slot.memory);
+    end_part(slot.compute, taken_, slot.sms);
+    end_part(slot.memory, demand_, slot.rate);
     if (slot.compute.left > 0 || slot.memory.left > 0) return false;
     ended_.push_back(c);
     return true;

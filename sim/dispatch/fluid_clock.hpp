@@ -39,6 +39,7 @@ class FluidClock final : public GpuExecutor {
   };
   void enter(std::uint32_t cohort);
   void rerate();
+  void end_part(Part& part, double& sum, double amount);
   void share_memory();
   [[nodiscard]] double next_date() const;
   void end_parts();
@@ -47,8 +48,10 @@ class FluidClock final : public GpuExecutor {
   std::vector<Slot> slots_;            // by cohort
   std::vector<std::uint32_t> active_;  // neither ended nor suspended
   std::vector<std::uint32_t> ended_;
-  std::vector<double> dates_;  // a heap
-  bool changed_ = false, short_of_memory_ = false;
+  std::vector<double> dates_;             // a heap
+  std::vector<std::uint32_t> fresh_;      // active, without speeds yet
+  double taken_ = 0, demand_ = 0;         // SMs and rates of the active parts
+  bool changed_ = false, plenty_ = true;  // everybody had what it wants
   std::uint64_t events_ = 0;
 };
 

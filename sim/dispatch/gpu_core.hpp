@@ -72,6 +72,7 @@ struct GpuCoreOptions {
   bool coalesce = true;  // while one stream has the GPU to itself its kernels need no blocks
   SharingTerms terms{};
   Seconds time_slice{2e-3};
+  double grain = 0;
   bool record_usage = false;
 };
 
@@ -133,6 +134,7 @@ class GpuCore {
     std::int64_t blocks = 0;
     std::vector<int> on_sm{};
     CohortWork work{};
+    Seconds expected{};         // end, if nothing comes in between
     Seconds started{}, redo{};  // redo: work lost by a reset
     enum State : std::uint8_t { free, running, suspended, frozen } state = free;
   };
@@ -144,6 +146,7 @@ class GpuCore {
   // cohorts.cpp
   std::uint32_t place(std::uint32_t stream, std::int64_t blocks);
   void launch(std::uint32_t cohort, Seconds duration);
+  [[nodiscard]] Seconds with_others(Seconds duration) const;
   void finish_head(std::uint32_t stream, Seconds start, Seconds end);
   void count(const Cohort& cohort, int sign);
   void leave_sms(Cohort& cohort);

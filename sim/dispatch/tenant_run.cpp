@@ -12,7 +12,7 @@ namespace {
 constexpr Seconds kNever(std::numeric_limits<double>::infinity());
 
 GpuCoreOptions core_options(const SharingOptions& options, bool coalesce) {
-  return {coalesce, options.terms, options.time_slice, options.record_usage};
+  return {coalesce, options.terms, options.time_slice, options.grain, options.record_usage};
 }
 
 }  // namespace

@@ -73,6 +73,7 @@ RandomTenants::RandomTenants(std::uint64_t seed) {
   const auto maybe = [&rng] { return rng.below(4) > 0; };
   options.terms = {maybe(), maybe(), maybe(), maybe(), maybe()};
   options.time_slice = Seconds(50e-6);
+  options.grain = rng.below(2) == 0 ? 0.05 : 0;
   options.record_kernels = true;
 }
 

@@ -54,6 +54,7 @@ inline Tenant tenant(std::vector<TenantKernel> kernels, int priority = 0, std::v
 inline SharingOptions undisturbed() {
   SharingOptions options;
   options.terms = {.hbm = true, .issue = false, .l2 = false, .clock = false, .launch = false};
+  options.grain = 0;
   options.record_kernels = true;
   return options;
 }
