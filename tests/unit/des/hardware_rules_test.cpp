@@ -34,6 +34,7 @@ struct Timeline {
 // figure 8: six blocks of 512 leave 512 threads on each SM: the block of 1,024 waits for all of them.
 // figure 9: the same the other way round: all six fit beside the block of 1,024.
 // starve: K2 and K3 are more urgent and keep K1's second half waiting until both are placed and done.
+// preemption: urgent K3 goes before K1's second half and all of K2, whose stream has the default priority, the lowest.
 // cut ahead: K3 comes last and overtakes K2 and the second half of K1.
 // lower priority cut: seven kernels of 512 leave 512 threads. K8 is urgent and needs 1,024, which fall free on one SM
 //   when K2 ends at 1.1; K9 would fit at 0.7 but has to wait for K8 to be placed.
@@ -59,6 +60,12 @@ const std::vector<Timeline> kTimelines{
     {"rtss_2017_fig6_stream_priority_starve",
      2,
      {{0, 0, 8, 1024, 0.5, 0, 0, 5}, {1, -1, 16, 1024, 0.5, 0.2, 0.5, 2.5}, {2, -1, 16, 1024, 0.5, 0.5, 2.5, 4.5}}},
+    {"rtss_2017_fig7_stream_priority_preemption",
+     2,
+     {{0, 0, 8, 1024, 0.5, 0, 0, 2},
+      {1, 0, 8, 1024, 0.5, 0.2, 2, 3},
+      {2, -1, 8, 1024, 0.5, 0.3, 0.5, 1.5},
+      {3, 0, 8, 1024, 0.5, 1.2, 3, 4}}},
     {"stream_priority_cut_ahead",
      2,
      {{0, 0, 8, 1024, 0.5, 0, 0, 2}, {1, 0, 8, 1024, 0.5, 0.2, 2, 3}, {2, -1, 8, 1024, 0.5, 0.3, 0.5, 1.5}}},
