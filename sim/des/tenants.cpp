@@ -20,7 +20,7 @@ namespace {
 
 /// A slice in the event loop.
 struct SliceRun {
-  SliceRun(Engine& engine, std::size_t slice, const Program& program, const SharedGpu& gpu)
+  SliceRun(Engine& engine, std::size_t slice, const Program& program, const TenantGpu& gpu)
       : run(program, gpu.policy, gpu.options), clock(engine, slice, run.core()), forecast(run, clock, program) {
     run.bind(clock, gpu.policy);
     run.core().set_forecast(&forecast);
@@ -38,7 +38,7 @@ struct Slices {
   std::vector<std::size_t> gpu;
   std::vector<EngineGpu> engine;
 
-  explicit Slices(std::span<const SharedGpu> gpus) {
+  explicit Slices(std::span<const TenantGpu> gpus) {
     for (std::size_t g = 0; g < gpus.size(); ++g) {
       const TenantSet set{gpus[g].tenants, gpus[g].gpu, gpus[g].options};
       for (Program& program : build_programs(set, gpus[g].policy.deploy(set))) {
@@ -100,7 +100,7 @@ void visit(Line& timeline, Visit visit) {
 
 }  // namespace
 
-std::vector<Timeline> simulate_tenants(std::span<const SharedGpu> gpus) {
+std::vector<Timeline> simulate_tenants(std::span<const TenantGpu> gpus) {
   const Slices slices(gpus);
   Engine engine(slices.engine, {});
   std::vector<std::unique_ptr<SliceRun>> runs;
@@ -117,7 +117,7 @@ std::vector<Timeline> simulate_tenants(std::span<const SharedGpu> gpus) {
   return timelines;
 }
 
-std::vector<Timeline> simulate_tenants_isolated(std::span<const SharedGpu> gpus) {
+std::vector<Timeline> simulate_tenants_isolated(std::span<const TenantGpu> gpus) {
   const std::string bytes = run_isolated([&] {
     Bytewise writer;
     for (const Timeline& timeline : simulate_tenants(gpus)) {
@@ -133,7 +133,7 @@ std::vector<Timeline> simulate_tenants_isolated(std::span<const SharedGpu> gpus)
 
 Timeline simulate_tenants_isolated(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchPolicy& policy,
                                    const SharingOptions& options) {
-  const SharedGpu only{tenants, gpu, policy, options};
+  const TenantGpu only{tenants, gpu, policy, options};
   return std::move(simulate_tenants_isolated(std::span(&only, 1)).front());
 }
 

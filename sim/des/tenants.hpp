@@ -9,7 +9,7 @@
 namespace tessera {
 
 /// One GPU of several that run beside each other.
-struct SharedGpu {
+struct TenantGpu {
   std::span<const Tenant> tenants;
   const GpuSpec& gpu;
   DispatchPolicy& policy;  // of this GPU alone
@@ -17,10 +17,10 @@ struct SharedGpu {
 };
 
 /// What `evaluate` answers for each, by SimGrid; `events` are those of all. Once per process.
-std::vector<Timeline> simulate_tenants(std::span<const SharedGpu> gpus);
+std::vector<Timeline> simulate_tenants(std::span<const TenantGpu> gpus);
 
 /// The same in a process of its own.
-std::vector<Timeline> simulate_tenants_isolated(std::span<const SharedGpu> gpus);
+std::vector<Timeline> simulate_tenants_isolated(std::span<const TenantGpu> gpus);
 Timeline simulate_tenants_isolated(std::span<const Tenant> tenants, const GpuSpec& gpu, DispatchPolicy& policy,
                                    const SharingOptions& options = {});
 

@@ -69,7 +69,7 @@ void event_loop(benchmark::State& state) {
   for (auto _ : state) {
     const std::string out = run_isolated([&] {
       const auto policy = make_dispatch_policy("streams");
-      const SharedGpu shared{tenants, gpu, *policy};
+      const TenantGpu shared{tenants, gpu, *policy};
       const std::clock_t start = std::clock();
       const auto timelines = simulate_tenants(std::span(&shared, 1));
       return std::to_string(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC) + " " +

@@ -22,8 +22,8 @@ struct Batch {
       policies.emplace_back(seed, sets.back());
     }
   }
-  std::vector<SharedGpu> gpus() {
-    std::vector<SharedGpu> all;
+  std::vector<TenantGpu> gpus() {
+    std::vector<TenantGpu> all;
     for (std::size_t i = 0; i < sets.size(); ++i) {
       all.push_back({sets[i].tenants, sets[i].gpu, policies[i], sets[i].options});
     }
@@ -70,7 +70,7 @@ SharingOptions exact(const SharingTerms& terms) {
 /// In the event loop and in the evaluator.
 std::vector<std::vector<Timeline>> both(const std::vector<RandomTenants>& sets, const SharingOptions& options) {
   std::vector<std::unique_ptr<DispatchPolicy>> policies;
-  std::vector<SharedGpu> gpus;
+  std::vector<TenantGpu> gpus;
   std::vector<std::vector<Timeline>> timelines(2);
   for (const RandomTenants& set : sets) {
     policies.push_back(make_dispatch_policy("streams"));
