@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "calibration/collective_fit.hpp"
 #include "calibration/fit.hpp"
 #include "calibration/rivals/fit_rivals.hpp"
 #include "models/weights.hpp"
@@ -22,6 +23,8 @@
 
 namespace tessera {
 namespace {
+
+constexpr std::string_view kCollectives = "collectives";  // a model of its own among the families
 
 class Calibrate final : public Command {
  public:
@@ -37,7 +40,8 @@ class Calibrate final : public Command {
                    "folder for the weights (default: calibration/weights), or file for the profile "
                    "(default: platforms/profiles/GPU.yaml)");
     app.add_option("--leave-out", options_.leave_out, "GPUs to keep out of every fit")->delimiter(',');
-    app.add_option("--family", options_.families, "only these families of kernels")->delimiter(',');
+    app.add_option("--family", options_.families, "only these families of kernels; collectives: the network's")
+        ->delimiter(',');
     app.add_option("--model", model_, "tile (the default), or another fitted model: habitat, li, neusight");
     app.add_option("--net", rival_.nets, "only these of neusight's or habitat's networks: bmm, linear, ...")
         ->delimiter(',');
@@ -106,7 +110,16 @@ class Calibrate final : public Command {
       line.reset();
       line.emplace(step);
     };
-    fit(options_);
+    auto& families = options_.families;
+    const auto named = std::ranges::find(families, kCollectives);
+    if (families.empty() || named != families.end()) {
+      options_.progress(kCollectives);
+      fit_collectives_file(options_.data, options_.out, options_.leave_out);
+    }
+    const bool only = families.size() == 1 && named != families.end();
+    if (named != families.end()) families.erase(named);
+    if (!only) fit(options_);
+    if (only) families.emplace_back(kCollectives);
   }
 
   /// What this run wrote.
@@ -115,7 +128,8 @@ class Calibrate final : public Command {
     for (const auto& entry : std::filesystem::directory_iterator(options_.out)) {
       const bool asked = options_.families.empty() ||
                          std::ranges::find(options_.families, entry.path().stem().string()) != options_.families.end();
-      if (asked && entry.path().extension() == ".json") all.push_back(read_weights(entry.path()));
+      if (asked && entry.path().extension() == ".json" && entry.path().filename() != kCollectiveWeightsFile)
+        all.push_back(read_weights(entry.path()));
     }
     std::ranges::sort(all, {}, &FamilyWeights::family);
     return all;

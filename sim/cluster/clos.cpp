@@ -61,12 +61,21 @@ bool holds(const Shape& shape, const ClusterSpec& spec) {
   return shape.leaves <= separate * shape.leaves_below(shape.levels - 1, spec.fabric.radix);
 }
 
+/// Spreads two ports over 62 bits (the finaliser of SplitMix64, Steele et al. 2014), as a switch hashes a flow's ends.
+std::size_t hash_of(int from, int to) {
+  std::uint64_t x = (static_cast<std::uint64_t>(from) << 32 | static_cast<std::uint32_t>(to)) + 0x9e3779b97f4a7c15ULL;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
+  return static_cast<std::size_t>((x ^ (x >> 31)) >> 2);
+}
+
 /// Static routing by destination (D-mod-k, Zahavi 2010): up-port i of level l serves destinations with digit i, so
-/// shifts of a full tree do not collide. Not modelled: adaptive routing, in-network reduction, link failures.
+/// shifts of a full tree do not collide; or hashed by both ends, where flows collide as by chance. Not modelled:
+/// adaptive routing, in-network reduction.
 class Clos final : public Fabric {
  public:
   Clos(const ClusterSpec& spec, const Shape& shape, LinkTable& table);
-  void route(int from, int to, std::vector<LinkId>& path) const override;
+  void route(int from, int to, std::size_t attempt, std::vector<LinkId>& path) const override;
   [[nodiscard]] std::uint32_t switch_of(int port) const override;
 
  private:
@@ -83,13 +92,14 @@ class Clos final : public Fabric {
   [[nodiscard]] std::size_t leaf_of(int port) const;
   [[nodiscard]] std::size_t slot_of(int port) const;
 
-  bool rails_;
+  bool rails_, hashed_;
   std::size_t ports_, down_;
   std::vector<Level> levels_;
 };
 
 Clos::Clos(const ClusterSpec& spec, const Shape& shape, LinkTable& table)
     : rails_(spec.fabric.kind == FabricKind::rail_optimised),
+      hashed_(spec.fabric.up_path == UpPath::hashed),
       ports_(static_cast<std::size_t>(spec.node.ports())),
       down_(static_cast<std::size_t>(shape.down)) {
   const auto leaves = static_cast<std::size_t>(shape.leaves);
@@ -150,19 +160,19 @@ std::uint32_t Clos::switch_of(int port) const {
   return levels_[0].first_vertex + static_cast<std::uint32_t>(leaf_of(port));
 }
 
-void Clos::route(int from, int to, std::vector<LinkId>& path) const {
+void Clos::route(int from, int to, std::size_t attempt, std::vector<LinkId>& path) const {
   const std::size_t source = leaf_of(from), target = leaf_of(to);
   std::size_t top = 0;
   while (source / levels_[top].leaves_below != target / levels_[top].leaves_below) {
     ++top;
     TESSERA_ASSERT(top < levels_.size(), "the leaves have no switch in common");
   }
-  std::size_t digits = target * down_ + slot_of(to);
+  std::size_t digits = hashed_ ? hash_of(from, to) : target * down_ + slot_of(to);
   std::size_t position = 0;
   std::vector<std::size_t> down;
   for (std::size_t i = 0; i < top; ++i) {
     const Level& level = levels_[i];
-    const std::size_t port = digits % level.up;
+    const std::size_t port = (digits + attempt) % level.up;
     const auto link = [&](std::size_t leaf) {
       const std::size_t at = (leaf / level.leaves_below * level.width + position) * level.up + port;
       return level.first_link + 2 * at;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sim/base/rng.hpp"
 #include "sim/base/text.hpp"
 #include "sim/cluster/catalogue.hpp"
 #include "sim/cluster/checks.hpp"
@@ -19,6 +20,10 @@ struct ClusterFile {
   int nodes = 1;
   FabricSpec fabric;
   std::string source;
+  std::vector<LinkHealth> links;
+  std::vector<GpuSpeed> gpu_speeds;
+  double speed_jitter = 0;
+  int jitter_seed = 1;
 };
 
 void known_name(Reader& r, std::string_view key, std::string_view name, std::string_view kind, std::string_view what) {
@@ -31,6 +36,10 @@ void describe(Reader& r, ClusterFile& cluster) {
   known_name(r, "node", cluster.node, "nodes", "node");
   required_within(r, "nodes", cluster.nodes, kNodes, "how many; a scenario may ask for another number");
   r.required("fabric", cluster.fabric, "the network between the nodes");
+  r.optional("links", cluster.links, "links that are weak or down");
+  r.optional("gpu_speeds", cluster.gpu_speeds, "GPUs that compute slower or faster than their data sheet");
+  optional_within(r, "speed_jitter", cluster.speed_jitter, kJitter, "relative standard deviation of the GPUs' speeds");
+  r.optional("jitter_seed", cluster.jitter_seed, "of that deviation");
   r.optional("source", cluster.source, "where the figures are from");
 }
 
@@ -96,7 +105,11 @@ ClusterSpec read_cluster(const Document& document, const std::filesystem::path& 
                   .gpu = std::move(gpu),
                   .nodes = nodes > 0 ? nodes : file.nodes,
                   .fabric = std::move(file.fabric),
-                  .source = std::move(file.source)},
+                  .source = std::move(file.source),
+                  .links = std::move(file.links),
+                  .gpu_speeds = std::move(file.gpu_speeds),
+                  .speed_jitter = file.speed_jitter,
+                  .jitter_seed = file.jitter_seed},
                  document);
 }
 
@@ -123,6 +136,26 @@ void describe(Reader& r, NodeSpec& node) {
   r.optional("source", node.source, "where the figures are from");
 }
 
+void describe(Reader& r, LinkHealth& health) {
+  r.required("link", health.link, "its name (node0/nic1/out), or how names begin before a final *");
+  required_within(r, "share", health.share, kShare, "of its bandwidth that is left; 0: it is down");
+}
+
+void describe(Reader& r, GpuSpeed& speed) {
+  r.required("gpu", speed.gpu, "cluster-wide number, from 0");
+  required_within(r, "speed", speed.speed, kSpeed, "relative to its data sheet");
+}
+
+double gpu_speed(const ClusterSpec& cluster, int gpu) {
+  double speed = 1;
+  for (const GpuSpeed& other : cluster.gpu_speeds) {
+    if (other.gpu == gpu) speed = other.speed;
+  }
+  if (cluster.speed_jitter <= 0) return speed;
+  Rng rng(static_cast<std::uint64_t>(cluster.jitter_seed), static_cast<std::uint64_t>(gpu) + 1);
+  return std::max(kSpeed.low, speed * (1 + cluster.speed_jitter * rng.normal()));
+}
+
 void describe(Reader& r, FabricSpec& fabric) {
   r.required("kind", fabric.kind, "how the switches are joined");
   optional_within(r, "radix", fabric.radix, kRadix, "ports of a switch");
@@ -133,12 +166,14 @@ void describe(Reader& r, FabricSpec& fabric) {
   optional_within(r, "link_bandwidth", fabric.link_bandwidth, kBandwidth,
                   "between switches, one direction; default: a node's port");
   optional_within(r, "hop_latency", fabric.hop_latency, kLatency, "through one switch");
+  r.optional("up_path", fabric.up_path, "which way up a tree: by destination, or hashed (ECMP)");
   r.optional("torus", fabric.torus, "size of each dimension");
   if (std::any_of(fabric.torus.begin(), fabric.torus.end(), [](int size) { return size < 1; })) {
     r.error("torus", "every dimension must be more than 0");
   }
   if (!r.ok() || r.printing()) return;
   const bool tree = fabric.kind == FabricKind::rail_optimised || fabric.kind == FabricKind::fat_tree;
+  only_for(r, "up_path", tree, fabric.kind);
   only_for(r, "levels", tree, fabric.kind);
   only_for(r, "oversubscription", tree, fabric.kind);
   only_for(r, "radix", tree || fabric.kind == FabricKind::dragonfly, fabric.kind);

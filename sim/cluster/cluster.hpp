@@ -28,6 +28,12 @@ constexpr std::array<std::string_view, 5> enum_names(FabricKind) {
   return {"none", "rail_optimised", "fat_tree", "dragonfly", "torus"};
 }
 
+/// Which of several shortest ways up a tree: by the destination's digits (static), or by a hash of both ends (ECMP).
+enum class UpPath : std::uint8_t { destination, hashed };
+constexpr std::array<std::string_view, 2> enum_names(UpPath) {
+  return {"destination", "hashed"};
+}
+
 /// One server.
 struct NodeSpec {
   std::string name;  // of the file
@@ -58,14 +64,29 @@ void describe(Reader& r, NodeSpec& node);
 /// The network between nodes.
 struct FabricSpec {
   FabricKind kind = FabricKind::none;
-  int radix = 64;                 // ports per switch
-  int levels = 0;                 // of switches; 0: the fewest, from two, that hold the nodes
-  double oversubscription = 1.0;  // of a leaf: bandwidth to the nodes over bandwidth to the next level
-  BytesPerSec link_bandwidth;     // switch to switch, one direction; 0: as a node's port
-  Seconds hop_latency{0.13e-6};   // through one switch
-  std::vector<int> torus;         // dimensions, torus only
+  int radix = 64;                        // ports per switch
+  int levels = 0;                        // of switches; 0: the fewest, from two, that hold the nodes
+  double oversubscription = 1.0;         // of a leaf: bandwidth to the nodes over bandwidth to the next level
+  BytesPerSec link_bandwidth;            // switch to switch, one direction; 0: as a node's port
+  Seconds hop_latency{0.13e-6};          // through one switch
+  std::vector<int> torus;                // dimensions, torus only
+  UpPath up_path = UpPath::destination;  // trees only
 };
 void describe(Reader& r, FabricSpec& fabric);
+
+/// What is left of a link's bandwidth; 0: it is down. `link` is a name, or the beginning of names before a final '*'.
+struct LinkHealth {
+  std::string link;
+  double share = 1;
+};
+void describe(Reader& r, LinkHealth& health);
+
+/// A GPU (cluster-wide number) that computes at another speed than its data sheet says: a straggler.
+struct GpuSpeed {
+  int gpu = 0;
+  double speed = 1;
+};
+void describe(Reader& r, GpuSpeed& speed);
 
 struct ClusterSpec {
   std::string name;
@@ -74,8 +95,15 @@ struct ClusterSpec {
   int nodes = 1;
   FabricSpec fabric{};
   std::string source{};
+  std::vector<LinkHealth> links{};     // those that are not whole
+  std::vector<GpuSpeed> gpu_speeds{};  // those that differ
+  double speed_jitter = 0;             // relative standard deviation over GPUs, normal
+  int jitter_seed = 1;
   [[nodiscard]] int gpus() const { return nodes * node.gpus; }
 };
+
+/// Speed of a GPU relative to its data sheet, jitter included; the same for the same seed.
+double gpu_speed(const ClusterSpec& cluster, int gpu);
 
 /// What makes a cluster impossible (radix too small for its nodes, torus dimensions that do not multiply to them), and
 /// the key to blame.
@@ -108,14 +136,15 @@ class Fabric;
 /// Every directed link of a cluster and the path between two GPUs. Memory grows with links, not with pairs.
 class Topology {
  public:
-  /// Throws InputError where `find_problem` finds one.
+  /// Throws InputError where `find_problem` finds one, or where a link that is not whole does not exist.
   explicit Topology(const ClusterSpec& spec);
   Topology(Topology&&) noexcept;
   Topology& operator=(Topology&&) noexcept;
   ~Topology();
 
   [[nodiscard]] const std::vector<Link>& links() const { return links_; }
-  /// Links from GPU `from` to GPU `to` (global indices), in order; empty if they are the same.
+  /// Links from GPU `from` to GPU `to` (global indices), in order; empty if they are the same. Around links that are
+  /// down where a tree has another way up; else RunError.
   [[nodiscard]] std::vector<LinkId> path(int from, int to) const;
   /// Rings through GPUs of one node that share no link, each for an equal part of a collective. One, in the order
   /// given, where that uses all that there is (nvswitch, pcie), where none closes even through GPUs of the group that
@@ -123,10 +152,14 @@ class Topology {
   [[nodiscard]] std::vector<std::vector<int>> rings(std::span<const int> gpus) const;
 
  private:
+  void apply_health(const ClusterSpec& spec);
+  [[nodiscard]] std::vector<LinkId> path(int from, int to, std::size_t attempt) const;
+
   int gpus_ = 1, gpus_per_node_ = 1, ports_ = 0;
   bool rails_ = false;
   std::size_t first_port_link_ = 0;
   std::vector<Link> links_;
+  std::vector<bool> down_;  // empty: none is
   std::unique_ptr<const Interconnect> inside_;
   std::unique_ptr<const Fabric> between_;  // null: one node
 };

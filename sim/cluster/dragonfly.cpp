@@ -32,7 +32,7 @@ std::int64_t max_groups(const Shape& shape) {
 class Dragonfly final : public Fabric {
  public:
   Dragonfly(const ClusterSpec& spec, LinkTable& table);
-  void route(int from, int to, std::vector<LinkId>& path) const override;
+  void route(int from, int to, std::size_t attempt, std::vector<LinkId>& path) const override;
   [[nodiscard]] std::uint32_t switch_of(int port) const override {
     return first_vertex_ + static_cast<std::uint32_t>(static_cast<std::size_t>(port) / per_router_);
   }
@@ -101,7 +101,7 @@ void Dragonfly::add_globals(const ClusterSpec& spec, LinkTable& table) {
   }
 }
 
-void Dragonfly::route(int from, int to, std::vector<LinkId>& path) const {
+void Dragonfly::route(int from, int to, std::size_t /*attempt*/, std::vector<LinkId>& path) const {
   const std::size_t source = static_cast<std::size_t>(from) / per_router_;
   const std::size_t target = static_cast<std::size_t>(to) / per_router_;
   if (source == target) return;

@@ -14,8 +14,9 @@ namespace tessera {
 class Fabric {
  public:
   virtual ~Fabric() = default;
-  /// Appends the links between the switches of two ports; none where it is the same switch.
-  virtual void route(int from, int to, std::vector<LinkId>& path) const = 0;
+  /// Appends the links between the switches of two ports; none where it is the same switch. Another `attempt` is
+  /// another way where the kind has several.
+  virtual void route(int from, int to, std::size_t attempt, std::vector<LinkId>& path) const = 0;
   /// The vertex of the switch that a port is plugged into.
   [[nodiscard]] virtual std::uint32_t switch_of(int port) const = 0;
 };

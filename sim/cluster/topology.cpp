@@ -1,6 +1,9 @@
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 #include "sim/cluster/fabric.hpp"
 #include "sim/cluster/interconnect.hpp"
 
@@ -27,6 +30,7 @@ std::unique_ptr<const Fabric> make_fabric(const ClusterSpec& spec, LinkTable& ta
 constexpr int kMaxGpusPerNode = 1024;
 constexpr std::int64_t kMaxGpus = 1'000'000;
 constexpr int kMaxRadix = 1024;
+constexpr std::size_t kAttempts = 1024;  // ways around a link that is down: no switch has more up-ports
 
 std::optional<SpecProblem> node_problem(const NodeSpec& node) {
   if (node.gpus < 1) return SpecProblem{"gpus", "must be more than 0"};
@@ -68,6 +72,10 @@ std::optional<SpecProblem> fabric_problem(const ClusterSpec& spec) {
 
 std::optional<SpecProblem> find_problem(const ClusterSpec& cluster) {
   if (cluster.nodes < 1) return SpecProblem{"nodes", "must be more than 0"};
+  for (const GpuSpeed& speed : cluster.gpu_speeds) {
+    if (speed.gpu < 0 || std::int64_t{speed.gpu} >= std::int64_t{cluster.nodes} * cluster.node.gpus)
+      return SpecProblem{"gpu_speeds", fmt::format("the cluster has no GPU {}", speed.gpu)};
+  }
   if (auto problem = node_problem(cluster.node)) return problem;
   if (std::int64_t{cluster.nodes} * cluster.node.gpus > kMaxGpus) {
     return SpecProblem{
@@ -91,7 +99,10 @@ Topology::Topology(const ClusterSpec& spec)
   LinkTable table{links_};
   table.add_vertices(static_cast<std::size_t>(gpus_));
   inside_ = std::make_unique<Interconnect>(spec, table);
-  if (spec.nodes == 1) return;
+  if (spec.nodes == 1) {
+    apply_health(spec);
+    return;
+  }
   between_ = make_fabric(spec, table);
   first_port_link_ = table.next();
   const Seconds latency = spec.node.nic_latency + spec.fabric.hop_latency;
@@ -100,6 +111,32 @@ Topology::Topology(const ClusterSpec& spec)
     const std::string name = fmt::format("node{}/nic{}", port / ports_, port % ports_);
     table.add({name + "/out", spec.node.port_bandwidth(), latency, host, there});
     table.add({name + "/in", spec.node.port_bandwidth(), spec.node.nic_latency, there, host});
+  }
+  apply_health(spec);
+}
+
+/// Weakens links; finds those that are down.
+void Topology::apply_health(const ClusterSpec& spec) {
+  for (const LinkHealth& health : spec.links) {
+    const bool prefix = health.link.ends_with('*');
+    const std::string_view begin = std::string_view(health.link).substr(0, health.link.size() - (prefix ? 1 : 0));
+    bool found = false;
+    for (std::size_t l = 0; l < links_.size(); ++l) {
+      if (prefix ? !links_[l].name.starts_with(begin) : links_[l].name != begin) continue;
+      found = true;
+      if (health.share > 0) {
+        links_[l].bandwidth *= health.share;
+      } else {
+        down_.resize(links_.size());
+        down_[l] = true;
+      }
+    }
+    if (found) continue;
+    std::vector<std::string> names;
+    for (const Link& link : links_) names.push_back(link.name);
+    throw InputError(Diagnostic{
+        .file = spec.name,
+        .message = fmt::format("links: no link named '{}'{}", health.link, did_you_mean(health.link, names))});
   }
 }
 
@@ -123,6 +160,22 @@ std::vector<std::vector<int>> Topology::rings(std::span<const int> gpus) const {
 }
 
 std::vector<LinkId> Topology::path(int from, int to) const {
+  std::vector<LinkId> found = path(from, to, 0);
+  if (down_.empty()) return found;
+  const auto dead = [&](const std::vector<LinkId>& links) {
+    return std::ranges::find_if(links, [&](LinkId id) { return down_[static_cast<std::size_t>(id)]; });
+  };
+  for (std::size_t attempt = 1; attempt < kAttempts && dead(found) != found.end(); ++attempt)
+    found = path(from, to, attempt);
+  const auto broken = dead(found);
+  if (broken == found.end()) return found;
+  throw RunError(
+      fmt::format("GPU {} cannot reach GPU {}: link {} is down and there is no way around; place the ranks "
+                  "elsewhere, or repair it under `links` of the cluster",
+                  from, to, links_[static_cast<std::size_t>(*broken)].name));
+}
+
+std::vector<LinkId> Topology::path(int from, int to, std::size_t attempt) const {
   TESSERA_ASSERT(0 <= from && from < gpus_ && 0 <= to && to < gpus_, "no such GPU");
   std::vector<LinkId> path;
   if (from == to) return path;
@@ -145,7 +198,7 @@ std::vector<LinkId> Topology::path(int from, int to) const {
   const int out = port(source, gpu), in = port(target, peer);
   path.push_back(inside_->to_host(source, gpu));
   path.push_back(port_link(out, 0));
-  between_->route(out, in, path);
+  between_->route(out, in, attempt, path);
   path.push_back(port_link(in, 1));
   path.push_back(inside_->from_host(target, peer));
   return path;

@@ -13,7 +13,7 @@ namespace {
 class Torus final : public Fabric {
  public:
   Torus(const ClusterSpec& spec, LinkTable& table);
-  void route(int from, int to, std::vector<LinkId>& path) const override;
+  void route(int from, int to, std::size_t attempt, std::vector<LinkId>& path) const override;
   [[nodiscard]] std::uint32_t switch_of(int port) const override {
     return first_vertex_ + static_cast<std::uint32_t>(static_cast<std::size_t>(port) / ports_);
   }
@@ -58,7 +58,7 @@ Torus::Torus(const ClusterSpec& spec, LinkTable& table) : ports_(static_cast<std
   }
 }
 
-void Torus::route(int from, int to, std::vector<LinkId>& path) const {
+void Torus::route(int from, int to, std::size_t /*attempt*/, std::vector<LinkId>& path) const {
   std::size_t router = static_cast<std::size_t>(from) / ports_;
   const std::size_t target = static_cast<std::size_t>(to) / ports_;
   for (const Dimension& d : dimensions_) {

@@ -52,13 +52,17 @@ Program::Program(const Plan& the_plan, const CostTable& costs, const GpuSpec& gp
   }
 }
 
-RankRun::RankRun(const Stage& stage, Rank rank, std::size_t gpu, GpuDevice& device)
+RankRun::RankRun(const Stage& stage, Rank rank, std::size_t gpu, GpuDevice& device, double speed)
     : stage_(stage),
       rank_(rank),
       gpu_(gpu),
       device_(device),
       done_(stage.program.plan.tasks.size()),
-      positions_(stage.program.lines.size()) {}
+      positions_(stage.program.lines.size()) {
+  if (speed == 1) return;
+  own_kernels_ = stage.program.kernels;
+  for (DeviceKernel& kernel : own_kernels_) kernel.tile_latency /= speed;
+}
 
 const std::vector<std::uint32_t>& RankRun::order(std::size_t line) const {
   return stage_.program.lines[line].orders[static_cast<std::size_t>(stage_.program.plan.stage_of(rank_))];
@@ -89,7 +93,8 @@ void RankRun::advance(std::size_t line) {
           advance();
         };
       }
-      device_.submit(static_cast<std::uint32_t>(line), stage_.program.kernels[static_cast<std::size_t>(*kernel)],
+      device_.submit(static_cast<std::uint32_t>(line),
+                     (own_kernels_.empty() ? stage_.program.kernels : own_kernels_)[static_cast<std::size_t>(*kernel)],
                      launched(task), task, std::move(on_done));
     } else {
       if (at.next > 0 && !done_[order[at.next - 1]]) return;

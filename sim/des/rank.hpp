@@ -45,7 +45,8 @@ struct Stage {
 class RankRun {
  public:
   /// `gpu`: position of its GPU among the simulated ones.
-  RankRun(const Stage& stage, Rank rank, std::size_t gpu, GpuDevice& device);
+  /// Its GPU computes `speed` times as fast as the program's kernels say.
+  RankRun(const Stage& stage, Rank rank, std::size_t gpu, GpuDevice& device, double speed = 1);
 
   void start();
   /// What it is waiting for, in words; empty when everything ran.
@@ -70,8 +71,9 @@ class RankRun {
   Rank rank_;
   std::size_t gpu_;
   GpuDevice& device_;
-  std::vector<bool> done_;           // observed kernels and collectives
-  std::vector<Position> positions_;  // per line
+  std::vector<DeviceKernel> own_kernels_;  // where its speed is another
+  std::vector<bool> done_;                 // observed kernels and collectives
+  std::vector<Position> positions_;        // per line
 };
 
 }  // namespace tessera

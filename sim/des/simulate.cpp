@@ -33,6 +33,16 @@ std::vector<int> first_of_stages(const SimulationInput& input) {
   return gpus;
 }
 
+/// Whether the GPUs of every stage, `alike` ranks each, have one speed: a straggler is not like the others.
+bool equally_fast(const SimulationInput& input, int alike) {
+  const std::vector<int>& gpus = input.placement.gpu_of_rank;
+  for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
+    const std::size_t first = rank - rank % static_cast<std::size_t>(alike);
+    if (gpu_speed(input.cluster, gpus[rank]) != gpu_speed(input.cluster, gpus[first])) return false;
+  }
+  return true;
+}
+
 /// GPUs of the engine: those simulated first, then those that only receive.
 struct Cast {
   std::vector<int> simulated;
@@ -93,7 +103,7 @@ Trace simulate(const SimulationInput& input) {
       input.options.collectives ? CollectiveModel(*input.options.collectives) : CollectiveModel();
   Routing routing(input.plan, input.placement, input.cluster, topology, model);
   const int alike = input.plan.spec.world_size() / input.plan.spec.pp;  // ranks of a stage
-  const bool folded = input.options.fold == Fold::on && alike > 1;
+  const bool folded = input.options.fold == Fold::on && alike > 1 && equally_fast(input, alike);
   const auto links = folded ? routing.fold(first_of_stages(input), topology.links()) : topology.links();
   const Cast cast(input, routing, folded);
 
@@ -119,7 +129,7 @@ Trace simulate(const SimulationInput& input) {
     for (std::size_t line = 0; line < program.lines.size(); ++line) devices.back()->add_stream();
     ranks.push_back(std::make_unique<RankRun>(Stage{program, routing, host, engine, collectives, recorder},
                                               static_cast<Rank>(folded ? g * static_cast<std::size_t>(alike) : g), g,
-                                              *devices.back()));
+                                              *devices.back(), gpu_speed(input.cluster, cast.simulated[g])));
   }
   for (const auto& rank : ranks) rank->start();
   engine.run();

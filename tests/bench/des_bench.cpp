@@ -145,5 +145,20 @@ void training_step(benchmark::State& state) {
 }
 BENCHMARK(training_step)->UseManualTime()->Iterations(1);
 
+/// An all-reduce of 1,024 ranks on 128 nodes, unfolded, beside all-gathers inside the nodes: a flow per pair of
+/// neighbours and collective, which share NVLinks.
+void ring_of_1024_ranks(benchmark::State& state) {
+  BenchPlan plan(8, 128, small_cluster(8, 128));
+  plan.collective(CollectiveKind::all_reduce, Dimension::dp, Bytes(1e9));
+  plan.collective(CollectiveKind::all_gather, Dimension::tp, Bytes(1e9));
+  BenchPlan all(1, 1024, small_cluster(8, 128));
+  all.collective(CollectiveKind::all_reduce, Dimension::dp, Bytes(1e9));
+  const double contended = isolated_seconds([&] { return seconds_of([&] { plan.run(kGraphUnfolded); }); });
+  const double ours = isolated_seconds([&] { return seconds_of([&] { all.run(kGraphUnfolded); }); });
+  for (auto _ : state) state.SetIterationTime(ours);
+  state.counters["two_dimensions_s"] = contended;
+}
+BENCHMARK(ring_of_1024_ranks)->UseManualTime()->Iterations(1);
+
 }  // namespace
 }  // namespace tessera
