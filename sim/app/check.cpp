@@ -73,7 +73,7 @@ class Check final : public Command {
   /// The same of tenants, one line per GPU.
   bool describe_tenants(const ScenarioFile& file, const SharedRunSpec& spec, Json& list) const {
     bool all_fit = true;
-    for (const SharedGpu& shared : spec.gpus) {
+    for (const GpuTenants& shared : spec.gpus) {
       Bytes memory;
       for (const TenantWorkload& workload : shared.workloads) memory += workload.memory;
       const bool fits = memory <= shared.gpu.memory;

@@ -69,11 +69,24 @@ class Lines {
   std::string text_;
 };
 
+/// Samples of one token are images, or the like.
+bool counts_samples(const Summary& s) {
+  return s.sequence == 1;
+}
+std::string_view item(const Summary& s) {
+  return counts_samples(s) ? "sample" : "token";
+}
+std::string_view inference(const Summary& s) {
+  return counts_samples(s) ? "inference" : "prefill";
+}
+
 void add_heading(Lines& out, const Summary& s) {
   out.add("{} / {}", s.scenario, s.run);
   out.add("{}",
-          wrapped(fmt::format("  {} {}, {}, {} x {} tokens {}", s.model, s.training ? "training" : "prefill",
-                              to_string(s.dtype), s.samples_per_step, s.sequence, s.training ? "a step" : "a batch"),
+          wrapped(fmt::format("  {} {}, {}, {} {}", s.model, s.training ? "training" : inference(s), to_string(s.dtype),
+                              counts_samples(s) ? fmt::format("{} samples", s.samples_per_step)
+                                                : fmt::format("{} x {} tokens", s.samples_per_step, s.sequence),
+                              s.training ? "a step" : "a batch"),
                   2));
   const std::int64_t micro_batches = s.parallel.micro_batches;
   out.add("{}",
@@ -93,14 +106,15 @@ void add_results(Lines& out, const Summary& s) {
   const auto fitted = to_string(s.provenance), physics = to_string(Provenance::closed_form);
   out.add("");
   row("", "p50", "p10 - p90", "from");
-  row(s.training ? "step time" : "prefill time", format(s.step_time.p50), band(s.step_time), fitted);
-  numbers("tokens/s", s.tokens_per_second, fitted);
-  numbers("tokens/s/GPU", s.tokens_per_second_per_gpu, fitted);
+  row(s.training ? "step time" : fmt::format("{} time", inference(s)), format(s.step_time.p50), band(s.step_time),
+      fitted);
+  numbers(fmt::format("{}s/s", item(s)), s.tokens_per_second, fitted);
+  numbers(fmt::format("{}s/s/GPU", item(s)), s.tokens_per_second_per_gpu, fitted);
   row("MFU", percent(s.mfu_ratio.p50), band(percent(s.mfu_ratio.p10), percent(s.mfu_ratio.p90)), fitted);
   row("energy", format(s.energy.total.p50), band(s.energy.total), physics);
   Estimate<Joules> per_token = s.energy.total;
   per_token *= 1.0 / static_cast<double>(s.tokens_per_step);
-  row("energy/token", format(per_token.p50), band(per_token), physics);
+  row(fmt::format("energy/{}", item(s)), format(per_token.p50), band(per_token), physics);
   out.add("{}", wrapped(fmt::format("  MFU counts {} a {} against {} x {} ({}, dense): {}", format(s.model_flops),
                                     s.training ? "step" : "batch", s.gpus, format(s.peak), to_string(s.dtype),
                                     flop_convention(s.training)),

@@ -77,6 +77,18 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"unknown_policy", "streams", "stream", 5, "did you mean 'streams'?"}),
     [](const auto& instance) { return instance.param.name; });
 
+TEST(Tenants, MigSliceThatTheGpuDoesNotHave) {
+  const Scratch scratch;
+  std::string text = with(with(good(), "dispatch: streams", "dispatch: mig"), "priority: -1", "mig: 5g");
+  const Outcome outcome = run_program("simulate " + scratch.file("s.yaml", text));
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("5g"));
+  text = with(with(text, "mig: 5g", "mig: 2g"), "A100-SXM4-40GB", "V100-SXM2-32GB");
+  const Outcome none = run_program("simulate " + scratch.file("v.yaml", text));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("V100-SXM2-32GB"));
+}
+
 TEST(Tenants, TogetherTooLargeIsExitOneWithWhatEachHolds) {
   const Scratch scratch;
   const std::string path = scratch.file(

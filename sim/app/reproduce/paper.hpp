@@ -32,6 +32,7 @@ struct Paper {
 /// Alphabetical.
 std::span<const Paper> papers();
 
+Reproduction reproduce_gacer(const ReproduceOptions& options);
 Reproduction reproduce_neusight(const ReproduceOptions& options);
 Reproduction reproduce_phaze(const ReproduceOptions& options);
 

@@ -112,6 +112,7 @@ void describe(Reader& r, SharingSection& s) {
   r.optional("duration", s.duration, "requests come until then; needed where arrivals have no number of requests");
   r.optional("time_slice", s.time_slice, "dispatch timeslice: how long a process has the GPU");
   r.optional("hbm", s.hbm, "bandwidth is shared; false: everyone gets what it asks for");
+  r.optional("issue", s.issue, "blocks that fill more than the SMs share their issue slots");
   r.optional("l2", s.l2, "tenants evict each other's cache lines");
   r.optional("clock", s.clock, "the power cap lowers the clock of all");
   r.optional("launch", s.launch, "kernels start later the more tenants are active");

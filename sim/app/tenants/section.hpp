@@ -48,7 +48,7 @@ struct SharingSection {
   std::vector<std::string> devices;
   std::optional<Seconds> duration;
   Seconds time_slice = SharingOptions{}.time_slice;
-  bool hbm = true, l2 = true, clock = true, launch = true;
+  bool hbm = true, issue = true, l2 = true, clock = true, launch = true;
 };
 
 void describe(Reader& r, ArrivalsSection& s);

@@ -92,7 +92,7 @@ Tenant as_tenant(const TenantSection& section, const TenantWorkload& workload, S
 }
 
 SharingTerms terms_of(const SharingSection& s) {
-  return {.hbm = s.hbm, .l2 = s.l2, .clock = s.clock, .launch = s.launch};
+  return {.hbm = s.hbm, .issue = s.issue, .l2 = s.l2, .clock = s.clock, .launch = s.launch};
 }
 
 void check_tenant(const SharedSections& s, const TenantSection& tenant, std::vector<std::string>& wrong) {
@@ -150,7 +150,7 @@ SharedRunSpec resolve_sharing(const SharedSections& s, const LatencyModel& laten
   spec.options = {
       .terms = terms_of(s.sharing), .time_slice = s.sharing.time_slice, .record_kernels = true, .record_usage = true};
   for (std::size_t device = 0; device < s.gpus.size(); ++device) {
-    SharedGpu shared{
+    GpuTenants shared{
         .device = static_cast<int>(device), .gpu = find_gpu(s.gpus[device]), .tenants = {}, .workloads = {}};
     const Seconds host_launch = single_gpu(s.gpus[device]).node.host_launch;
     for (std::size_t i = 0; i < s.tenants.size(); ++i) {
@@ -173,12 +173,12 @@ SharedRunSpec resolve_sharing(const SharedSections& s, const LatencyModel& laten
 namespace {
 
 /// Parts of the GPU's memory, and whose each is.
-Deployment memory_parts(const SharedGpu& shared, const SharedRunSpec& spec) {
+Deployment memory_parts(const GpuTenants& shared, const SharedRunSpec& spec) {
   const TenantSet tenants{shared.tenants, shared.gpu, spec.options};
   return spec.dispatch == "mig" ? make_dispatch_policy("mig")->deploy(tenants) : shared_streams(tenants);
 }
 
-[[noreturn]] void complain(const SharedRunSpec& spec, const SharedGpu& shared, const GpuSlice& part,
+[[noreturn]] void complain(const SharedRunSpec& spec, const GpuTenants& shared, const GpuSlice& part,
                            const std::vector<std::size_t>& inside, Bytes sum) {
   const Bytes capacity = shared.gpu.memory * part.memory;
   const std::string where =
@@ -194,7 +194,7 @@ Deployment memory_parts(const SharedGpu& shared, const SharedRunSpec& spec) {
 }  // namespace
 
 void check_shared_memory(const SharedRunSpec& spec) {
-  for (const SharedGpu& shared : spec.gpus) {
+  for (const GpuTenants& shared : spec.gpus) {
     const Deployment parts = memory_parts(shared, spec);
     for (std::size_t slice = 0; slice < parts.slices.size(); ++slice) {
       std::vector<std::size_t> inside;
@@ -213,7 +213,7 @@ void check_shared_memory(const SharedRunSpec& spec) {
 namespace {
 
 /// A request alone on the whole GPU.
-std::vector<Seconds> solo_times(const SharedGpu& shared, const SharingOptions& options) {
+std::vector<Seconds> solo_times(const GpuTenants& shared, const SharingOptions& options) {
   std::vector<Seconds> times;
   for (Tenant alone : shared.tenants) {
     alone.arrivals = {};
@@ -226,7 +226,7 @@ std::vector<Seconds> solo_times(const SharedGpu& shared, const SharingOptions& o
   return times;
 }
 
-Seconds search_time(const SharedGpu& shared, const SharedRunSpec& spec) {
+Seconds search_time(const GpuTenants& shared, const SharedRunSpec& spec) {
   const auto start = std::chrono::steady_clock::now();
   static_cast<void>(make_dispatch_policy(spec.dispatch)->deploy({shared.tenants, shared.gpu, spec.options}));
   return Seconds(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
@@ -237,7 +237,7 @@ Seconds search_time(const SharedGpu& shared, const SharedRunSpec& spec) {
 std::vector<SharedResult> run_shared(const SharedRunSpec& spec) {
   check_shared_memory(spec);
   std::vector<SharedResult> results;
-  for (const SharedGpu& shared : spec.gpus) {
+  for (const GpuTenants& shared : spec.gpus) {
     SharedResult result;
     SharingSummary& s = result.summary;
     s.scenario = spec.scenario, s.run = spec.name, s.dispatch = spec.dispatch;
@@ -254,13 +254,13 @@ std::vector<SharedResult> run_shared(const SharedRunSpec& spec) {
   return results;
 }
 
-KernelNames kernel_names(const SharedGpu& gpu) {
+KernelNames kernel_names(const GpuTenants& gpu) {
   KernelNames names;
   for (const TenantWorkload& workload : gpu.workloads) names.push_back(workload.names);
   return names;
 }
 
-OutputFiles tenant_files(const SharedGpu& gpu, const SharedResult& result) {
+OutputFiles tenant_files(const GpuTenants& gpu, const SharedResult& result) {
   return {{"summary.json", sharing_json(result.summary).dump() + "\n"},
           {"requests.csv", requests_csv(gpu.tenants, result.timeline)},
           {"timeline.svg", tenants_svg(gpu.tenants, result.summary, result.timeline)}};

@@ -16,7 +16,7 @@
 namespace tessera {
 
 /// One GPU and who is on it.
-struct SharedGpu {
+struct GpuTenants {
   int device = 0;  // its number in the run
   GpuSpec gpu;
   std::vector<Tenant> tenants;
@@ -26,7 +26,7 @@ struct SharedGpu {
 struct SharedRunSpec {
   std::string scenario, name, dispatch;
   SharingOptions options;
-  std::vector<SharedGpu> gpus;  // those that have tenants
+  std::vector<GpuTenants> gpus;  // those that have tenants
 };
 
 /// What a run of tenants is made of, names looked up.
@@ -55,9 +55,9 @@ void check_shared_memory(const SharedRunSpec& spec);
 /// One result per GPU, each simulated in the event loop. RunError as above, and where the policy cannot deploy.
 std::vector<SharedResult> run_shared(const SharedRunSpec& spec);
 
-KernelNames kernel_names(const SharedGpu& gpu);
+KernelNames kernel_names(const GpuTenants& gpu);
 
 /// summary.json, requests.csv and timeline.svg.
-OutputFiles tenant_files(const SharedGpu& gpu, const SharedResult& result);
+OutputFiles tenant_files(const GpuTenants& gpu, const SharedResult& result);
 
 }  // namespace tessera

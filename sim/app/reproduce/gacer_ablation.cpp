@@ -1,0 +1,85 @@
+// What each part of GACER is worth: space, time, pointers, pieces.
+#include <fmt/format.h>
+
+#include "sim/app/reproduce/gacer.hpp"
+#include "sim/dispatch/gacer.hpp"
+
+namespace tessera {
+
+namespace {
+
+Contender variant(std::string name, GacerOptions options) {
+  return {std::move(name), [options] { return make_gacer_with(options); }};
+}
+
+std::vector<Contender> parts() {
+  GacerOptions space, time, both, again;
+  space.temporal = false;
+  time.spatial = false;
+  again.restarts = 4;
+  return {contender("streams"), variant("space", space), variant("time", time), variant("space and time", both),
+          variant("with 4 restarts", again)};
+}
+
+std::vector<Contender> pointer_counts() {
+  std::vector<Contender> all;
+  for (int count = 0; count <= 8; ++count) {
+    GacerOptions options;
+    options.spatial = false;
+    options.fixed_pointers = count;
+    all.push_back(variant(fmt::format("{}", count), options));
+  }
+  return all;
+}
+
+std::vector<Contender> piece_counts() {
+  std::vector<Contender> all;
+  for (const std::vector<std::uint32_t>& counts :
+       {std::vector<std::uint32_t>{2}, std::vector<std::uint32_t>{2, 4}, std::vector<std::uint32_t>{2, 4, 8}}) {
+    for (const double concat : {1.0, 0.0}) {
+      GacerOptions options;
+      options.temporal = false;
+      options.piece_counts = counts;
+      options.concat_cost = concat;
+      all.push_back(variant(fmt::format("{}{}", counts.back(), concat > 0 ? "" : ", free copies"), options));
+    }
+  }
+  return all;
+}
+
+std::vector<AblationRow> speedups_of(std::span<const TenantGroup> groups, const std::vector<Contender>& variants,
+                                     const std::function<void(std::string_view)>& progress) {
+  std::vector<AblationRow> rows;
+  for (const TenantGroup& group : groups) {
+    progress(fmt::format("ablations: {}", group.name));
+    const Seconds sequential = run_group(group, contender("sequential")).makespan;
+    AblationRow row{group.name, {}};
+    for (const Contender& one : variants) row.speedups.push_back(sequential / run_group(group, one).makespan);
+    rows.push_back(std::move(row));
+  }
+  return rows;
+}
+
+}  // namespace
+
+std::vector<Contender> quick_contenders() {
+  GacerOptions small;
+  small.budget /= 10;
+  std::vector<Contender> all;
+  for (const char* name : {"sequential", "streams", "streams+priority", "mps", "mig", "orion", "cpp"})
+    all.push_back(contender(name));
+  all.push_back(variant("gacer", small));
+  return all;
+}
+
+void run_ablations(GacerResults& r, std::span<const TenantGroup> groups,
+                   const std::function<void(std::string_view)>& progress) {
+  r.parts = parts();
+  r.pointers = pointer_counts();
+  r.pieces = piece_counts();
+  r.by_part = speedups_of(groups, r.parts, progress);
+  r.by_pointers = speedups_of(groups, r.pointers, progress);
+  r.by_pieces = speedups_of(groups, r.pieces, progress);
+}
+
+}  // namespace tessera
