@@ -179,7 +179,8 @@ TEST(Reproduce, NamesEveryMissingFile) {
 TEST(Reproduce, RefusesAnUnknownPaperAndMissingData) {
   const Outcome paper = run_program("reproduce neusigth");
   EXPECT_EQ(paper.code, 2);
-  EXPECT_THAT(paper.err, HasSubstr("unknown paper 'neusigth'; did you mean 'neusight'?; there are neusight"));
+  EXPECT_THAT(paper.err,
+              HasSubstr("unknown paper 'neusigth'; did you mean 'neusight'?; there are gacer, neusight, phaze"));
   const Outcome data = run_program("reproduce neusight --data nowhere");
   EXPECT_EQ(data.code, 2);
   EXPECT_THAT(data.err, HasSubstr("no folder 'nowhere'"));

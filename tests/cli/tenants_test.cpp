@@ -74,7 +74,7 @@ INSTANTIATE_TEST_SUITE_P(
              "both 'workload' and 'tenants' are given"},
         Case{"cluster", "gpu: A100-SXM4-40GB", "cluster: dgx-h100", 4, "a run of tenants takes gpu"},
         Case{"unknown_gpu", "A100-SXM4-40GB", "A100-SXM4-41GB", 4, "did you mean"},
-        Case{"unknown_policy", "streams", "stream", 5, "did you mean 'streams'?"}),
+        Case{"unknown_policy", "streams", "stream", 5, "did you mean 'streams' or 'streams+priority'?"}),
     [](const auto& instance) { return instance.param.name; });
 
 TEST(Tenants, MigSliceThatTheGpuDoesNotHave) {
