@@ -56,7 +56,7 @@ class Footprint {
 
  private:
   static double local_parameters(const Graph& graph, const ParallelSpec& spec, int stage) {
-    const TensorParallel tensor(graph, spec.tp);
+    const TensorParallel tensor(graph, spec);
     const std::vector<int> stages = assign_stages(graph, spec.pp, spec.stage_layers).of_parameter;
     double sum = 0;
     for (std::size_t p = 0; p < stages.size(); ++p)

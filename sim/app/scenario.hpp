@@ -21,8 +21,6 @@ namespace tessera {
 /// Whether the framework's caching allocator holds the memory of an earlier step, or nothing.
 enum class AllocatorState : std::uint8_t { warm, cold };
 
-enum class Recompute : std::uint8_t { none, selective, full };
-
 /// What is computed.
 struct WorkloadSection {
   WorkloadSection() = default;  // no aggregate: g++ 12 warns of uninitialized members in T{} otherwise

@@ -21,14 +21,14 @@ namespace tessera {
 static constexpr std::array<std::string_view, 2> enum_names(Mode) {
   return {"inference", "training"};
 }
-static constexpr std::array<std::string_view, 2> enum_names(AttentionKind) {
-  return {"eager", "flash"};
+static constexpr std::array<std::string_view, 3> enum_names(AttentionKind) {
+  return {"eager", "flash", "fused_softmax"};
 }
 static constexpr std::array<std::string_view, 2> enum_names(OptimizerKind) {
   return {"none", "adam"};
 }
-static constexpr std::array<std::string_view, 3> enum_names(Recompute) {
-  return {"none", "selective", "full"};
+static constexpr std::array<std::string_view, 4> enum_names(Recompute) {
+  return {"none", "selective", "operators", "full"};
 }
 static constexpr std::array<std::string_view, 3> enum_names(Fidelity) {
   return {"auto", "kernel", "wave"};

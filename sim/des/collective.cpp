@@ -11,7 +11,7 @@ namespace {
 /// Members of a group meet at one task, sender and receiver of a message at its number.
 std::uint64_t key(const Plan& plan, std::uint32_t group, std::uint32_t task) {
   const auto& collective = std::get<Collective>(plan.tasks[task].work);
-  const bool message = collective.kind == CollectiveKind::send_recv;
+  const bool message = is_message(collective);
   return std::uint64_t{message ? collective.message : task} << 32 | group;
 }
 

@@ -19,7 +19,7 @@ std::string line_name(const Task& task) {
   if (task.stream == StreamKind::compute) return "compute";
   if (is_kernel(task)) return "communication";
   const auto& collective = std::get<Collective>(task.work);
-  if (collective.kind == CollectiveKind::send_recv) {
+  if (is_message(collective)) {
     const bool next = collective.over == Dimension::next;
     return fmt::format("{} {}", collective.receives ? "receive" : "send", next ? "activations" : "gradients");
   }
@@ -124,7 +124,7 @@ void RankRun::join(std::size_t line, std::uint32_t task) {
   const std::uint32_t group = stage_.routing.group_of(sender_of(collective), collective);
   stage_.collectives.join(group, task,
                           [this, line, task, joined = stage_.engine.now(),
-                           message = collective.kind == CollectiveKind::send_recv](Seconds started) {
+                           message = is_message(collective)](Seconds started) {
                             // A receive is posted long before its message comes: waiting for that is no communication.
                             stage_.recorder.task(gpu_, line, task, false, message ? started : joined,
                                                  stage_.engine.now());

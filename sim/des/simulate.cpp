@@ -29,7 +29,7 @@ std::vector<int> first_of_stages(const SimulationInput& input) {
   const ParallelSpec& spec = input.plan.spec;
   std::vector<int> gpus;
   for (int stage = 0; stage < spec.pp; ++stage)
-    gpus.push_back(input.placement.gpu_of_rank[static_cast<std::size_t>(stage * spec.tp * spec.dp)]);
+    gpus.push_back(input.placement.gpu_of_rank[static_cast<std::size_t>(stage * spec.ranks_per_stage())]);
   return gpus;
 }
 
@@ -102,7 +102,7 @@ Trace simulate(const SimulationInput& input) {
   const CollectiveModel model =
       input.options.collectives ? CollectiveModel(*input.options.collectives) : CollectiveModel();
   Routing routing(input.plan, input.placement, input.cluster, topology, model);
-  const int alike = input.plan.spec.world_size() / input.plan.spec.pp;  // ranks of a stage
+  const int alike = input.plan.spec.ranks_per_stage();  // ranks of a stage
   const bool folded = input.options.fold == Fold::on && alike > 1 && equally_fast(input, alike);
   const auto links = folded ? routing.fold(first_of_stages(input), topology.links()) : topology.links();
   const Cast cast(input, routing, folded);

@@ -20,6 +20,7 @@ class Scores {
   }
 
   void normalise() {
+    if (a_.fused_softmax) return fused_softmax();
     Steps forward, backward = softmax_backward();
     if (a_.scale) forward.push_back(vector(Op::mulu, "attention scale"));
     push_mask(forward);
@@ -52,6 +53,11 @@ class Scores {
   }
 
  private:
+  void fused_softmax() {
+    b_.forward(vector(Op::softmax, "attention softmax"));
+    b_.backward({vector(Op::softmax_backward, "attention softmax")});
+    b_.dropout("attention dropout", count_, a_.dropout, Split::heads);
+  }
   void copy_operand(std::string_view name, std::int64_t length) {
     b_.copy(name, heads_ * length * b_.config.head_dim, Split::heads);
   }
@@ -126,26 +132,43 @@ class Scores {
 }  // namespace
 
 void eager_attention(GraphBuilder& b, const EagerAttention& attention) {
+  b.set_core_attention(true);
   Scores scores(b, attention);
   scores.multiply_queries_and_keys();
   scores.normalise();
   scores.multiply_values();
+  b.set_core_attention(false);
 }
 
 void flash_attention(GraphBuilder& b, std::int64_t q_len, std::int64_t kv_len, bool causal) {
   const ModelConfig& c = b.config;
-  const AttentionShape shape{.batch = b.options.batch,
-                             .q_len = q_len,
-                             .kv_len = kv_len,
-                             .heads = c.heads,
-                             .kv_heads = c.kv_heads,
-                             .head_dim = c.head_dim,
-                             .causal = causal};
-  const auto step = [&](std::string_view name, Op op) {
-    return Step{.name = std::string(name), .kernel = {op, b.options.dtype, shape}, .split = Split::heads};
-  };
-  b.forward(step("attention", Op::attention_prefill));
-  b.backward({step("attention gradient", Op::attention_backward)});
+  const std::int64_t parts = b.options.context;
+  AttentionShape shape{.batch = b.options.batch,
+                       .q_len = q_len / parts,
+                       .kv_len = kv_len / parts,
+                       .heads = c.heads,
+                       .kv_heads = c.kv_heads,
+                       .head_dim = c.head_dim,
+                       .causal = causal};
+  const Bytes keys_and_values = b.size(2 * shape.batch * shape.kv_len * c.kv_heads * c.head_dim);
+  Steps forward, backward;
+  for (std::int64_t part = 0; part < parts; ++part) {
+    if (part == 1 && causal) shape.causal = false, shape.kv_len /= 2;
+    const Bytes passed = part + 1 < parts ? keys_and_values : Bytes(0);
+    const auto step = [&](std::string_view name, Op op, Bytes passed_on) {
+      return Step{.name = std::string(name),
+                  .kernel = {op, b.options.dtype, shape},
+                  .split = Split::heads,
+                  .share = Share::tp,
+                  .passed_over_cp = passed_on};
+    };
+    forward.push_back(step("attention", Op::attention_prefill, passed));
+    backward.push_back(step("attention gradient", Op::attention_backward, 2.0 * passed));
+  }
+  b.set_core_attention(true);
+  for (const Step& step : forward) b.forward(step);
+  b.set_core_attention(false);
+  b.backward(backward);
 }
 
 namespace {

@@ -20,6 +20,7 @@ struct EagerAttention {
   bool position_bias = false;                // T5: adds a bias of the scores' shape
   bool bias_has_gradient = false;            // which is summed over the layers
   bool wide_softmax = false;                 // in fp32 with casts
+  bool fused_softmax = false;                // one kernel with scale and mask, and one backward
   bool copied_q = false, copied_kv = false;  // operands already lie as batched GEMMs want them
   double dropout = 0;
 };
@@ -27,6 +28,10 @@ struct EagerAttention {
 /// Scores, mask, softmax, dropout, values and the copy that merges the heads; forward and its backward.
 void eager_attention(GraphBuilder& b, const EagerAttention& attention);
 
+/// One kernel; of a sequence that `BuildOptions::context` ranks share, one for each part of it. Ring attention (arXiv
+/// 2310.01889), every rank holding an early and a late part: of its own it computes the unmasked half, of the keys and
+/// values of any other rank the half that its queries see, while the next ones come round the ring. Backward passes
+/// the gradients of keys and values on, too.
 void flash_attention(GraphBuilder& b, std::int64_t q_len, std::int64_t kv_len, bool causal);
 
 /// Rotary positions on queries and keys: five kernels each, or one for both.

@@ -76,7 +76,7 @@ namespace {
 void router(GraphBuilder& b) {
   const ModelConfig& c = b.config;
   const std::int64_t t = b.tokens();
-  b.linear({.name = "router", .rows = t, .in = c.hidden, .out = c.experts});
+  b.linear({.name = "router", .rows = t, .in = c.hidden, .out = c.experts, .narrow = false});
   const auto small = [&](Op op) { return Step{.name = "router", .kernel = b.vector(op, t, c.experts)}; };
   const Step pick{.name = "router", .kernel = b.memory(t * c.experts, 2 * t * c.experts_per_token)};
   b.chain(small(Op::softmax), {small(Op::softmax), pick, small(Op::div)}, small(Op::softmax_backward),
@@ -95,10 +95,17 @@ void grouped_experts(GraphBuilder& b) {
                                .experts = c.experts,
                                .gated = c.gated_ffn}};
   const Bytes sum = b.size(t * c.hidden);
-  b.forward({.name = "experts", .kernel = kernel, .split = Split::width, .reduced_over_tp = sum});
+  const Bytes routed = b.size(t * c.experts_per_token * c.hidden);
+  b.forward(
+      {.name = "experts", .kernel = kernel, .split = Split::width, .reduced_over_tp = sum, .routed_over_ep = routed});
   const ParameterId weights =
       b.parameter("experts weight", c.experts * (c.gated_ffn ? 3 : 2) * c.hidden * c.expert_ffn, Split::width);
-  Steps steps{{.name = "experts input gradient", .kernel = kernel, .split = Split::width, .reduced_over_tp = sum},
+  b.divide_by_experts(weights);
+  Steps steps{{.name = "experts input gradient",
+               .kernel = kernel,
+               .split = Split::width,
+               .reduced_over_tp = sum,
+               .routed_over_ep = routed},
               {.name = "experts weight gradient", .kernel = kernel, .split = Split::width, .parameter_gradient = true}};
   b.complete(steps, weights);
   b.backward(steps);
@@ -188,6 +195,7 @@ void language_model_head(GraphBuilder& b, ParameterId token_table) {
             .out = c.vocab,
             .parallel = Parallel::column,
             .share = Share::vocab,
+            .narrow = false,
             .tied = c.tied_embeddings ? token_table : kNoParameter});
   if (b.training() && b.options.optimizer != OptimizerKind::none) cross_entropy(b, rows);
 }

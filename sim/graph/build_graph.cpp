@@ -40,6 +40,15 @@ void check(const ModelConfig& config, const BuildOptions& options) {
   const auto refuse = [](std::string message) { throw InputError(Diagnostic{.message = std::move(message)}); };
   if (options.batch < 1) refuse(fmt::format("batch is {}, expected 1 or more", options.batch));
   if (options.sequence < 1) refuse(fmt::format("sequence is {}, expected 1 or more", options.sequence));
+  if (options.context < 1) refuse(fmt::format("context is {}, expected 1 or more", options.context));
+  if (options.context > 1 && options.attention != AttentionKind::flash)
+    refuse("context parallelism is modelled for flash attention");
+  if (options.context > 1 && config.decoder_layers > 0)
+    refuse(fmt::format("{}: context parallelism of encoder-decoder models is not modelled", config.name));
+  if (options.sequence % (2 * options.context) != 0 && options.context > 1) {
+    refuse(fmt::format("cp {}: sequence {} is not divided into {} equal parts, two for each rank", options.context,
+                       options.sequence, 2 * options.context));
+  }
   if (options.batch > kMostTokens / options.sequence) {
     refuse(fmt::format("batch {} of {} tokens is more than the {} tokens that a micro-batch may have", options.batch,
                        options.sequence, kMostTokens));
@@ -53,7 +62,7 @@ void check(const ModelConfig& config, const BuildOptions& options) {
 Bytes hidden_states(const ModelConfig& config, const BuildOptions& options) {
   const std::int64_t elements =
       config.decoder_layers > 0 || !config.network.empty() ? 0 : options.batch * options.sequence * config.hidden;
-  return static_cast<double>(elements) * element_size(options.dtype);
+  return static_cast<double>(elements / options.context) * element_size(options.dtype);
 }
 
 }  // namespace
@@ -69,7 +78,8 @@ Graph build_graph(const ModelConfig& config, const BuildOptions& asked) {
               .hidden_states = hidden_states(config, options),
               .heads = config.heads,
               .kv_heads = config.kv_heads,
-              .vocab = config.vocab};
+              .vocab = config.vocab,
+              .experts = config.experts};
   GraphBuilder builder(graph, config, options);
   build(builder);
   if (options.mode == Mode::inference) return graph;

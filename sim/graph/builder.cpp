@@ -32,8 +32,11 @@ void GraphBuilder::emit(const Step& step, Phase phase, std::int32_t layer) {
                               .split = step.split,
                               .share = step.share,
                               .reduced_over_tp = step.reduced_over_tp,
+                              .passed_over_cp = step.passed_over_cp,
+                              .routed_over_ep = step.routed_over_ep,
                               .gradient_of = step.gradient_of,
-                              .parameter_gradient = step.parameter_gradient});
+                              .parameter_gradient = step.parameter_gradient,
+                              .core_attention = core_attention_ && phase == Phase::forward});
 }
 
 void GraphBuilder::forward(const Step& step) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -21,6 +22,7 @@ struct Step {
   ParameterId gradient_of = kNoParameter;
   bool parameter_gradient = false;
   Phase phase = Phase::backward;  // of a step on the tape
+  Bytes passed_over_cp{}, routed_over_ep{};
 };
 using Steps = std::vector<Step>;
 
@@ -34,6 +36,7 @@ struct Linear {
   Parallel parallel = Parallel::none;
   Share share = Share::tp;
   bool sums_over_tp = true;         // false: the caller sums (the gradients of a branch, the outputs of experts)
+  bool narrow = true;               // in BuildOptions::products
   ParameterId tied = kNoParameter;  // weight that another module owns and completes
 };
 
@@ -46,14 +49,21 @@ class GraphBuilder {
   const BuildOptions& options;
 
   [[nodiscard]] bool training() const { return options.mode == Mode::training; }
-  [[nodiscard]] bool flash() const { return options.attention == AttentionKind::flash; }
-  [[nodiscard]] std::int64_t tokens() const { return options.batch * options.sequence; }
+  /// Layers of fused kernels, whatever their attention's core is.
+  [[nodiscard]] bool flash() const { return options.attention != AttentionKind::eager; }
+  /// Of one context-parallel rank.
+  [[nodiscard]] std::int64_t sequence() const { return options.sequence / options.context; }
+  [[nodiscard]] std::int64_t tokens() const { return options.batch * sequence(); }
   [[nodiscard]] bool mixed() const { return element_size(options.dtype) < Bytes(4); }
   void set_layer(std::int64_t layer) { layer_ = static_cast<std::int32_t>(layer); }
+  /// What is emitted forward from here on is the attention core, or is not.
+  void set_core_attention(bool core) { core_attention_ = core; }
 
   // --- kernels in the model's dtype ---
   [[nodiscard]] Kernel vector(Op op, std::int64_t rows, std::int64_t h) const;
   [[nodiscard]] Kernel gemm(Op op, const GemmShape& shape) const;
+  /// Of a linear layer: `narrow` ones are in the type of BuildOptions::products.
+  [[nodiscard]] Kernel product(Op op, const GemmShape& shape, bool narrow) const;
   /// Moves so many elements of the model's dtype.
   [[nodiscard]] Kernel memory(std::int64_t read, std::int64_t written) const;
   [[nodiscard]] Kernel bytes(Bytes read, Bytes written) const;
@@ -76,6 +86,8 @@ class GraphBuilder {
 
   // --- modules ---
   void linear(const Linear& linear);
+  /// fp8 training: a tensor of the model's type cast, as it is and transposed for the gradient of the weights.
+  [[nodiscard]] std::optional<Step> cast(const Linear& linear, std::int64_t width, Split split) const;
   void layernorm(std::string_view name, std::int64_t rows, std::int64_t h);
   /// `unfused`: the kernels that Hugging Face's module launches.
   void rmsnorm(std::string_view name, std::int64_t rows, std::int64_t h, bool unfused, Split split = Split::none,
@@ -88,6 +100,10 @@ class GraphBuilder {
                         bool tied);
   /// A sum of two tensors whose gradient passes through.
   void add(std::string_view name, std::int64_t rows, std::int64_t h);
+  void tie(ParameterId table) { graph_.tied = table; }
+  void divide_by_experts(ParameterId parameter) {
+    graph_.parameters[static_cast<std::size_t>(parameter)].expert = true;
+  }
   /// A copy (contiguous, reshape) whose gradient passes through.
   void copy(std::string_view name, std::int64_t elements, Split split = Split::none, Share share = Share::tp);
   /// What a tensor's `uses` readers send back is added up; `sum_over_tp`: they are column-parallel layers.
@@ -103,6 +119,7 @@ class GraphBuilder {
   };
   Graph& graph_;
   std::int32_t layer_ = -1;
+  bool core_attention_ = false;
   std::vector<TapeEntry> tape_;
 };
 

@@ -55,9 +55,10 @@ ParameterId embeddings(GraphBuilder& b) {
   const ModelConfig& c = b.config;
   const bool tied = c.tied_embeddings && head_of(b) == Head::language_model;
   const ParameterId table = b.embedding("token embedding", b.tokens(), c.vocab, true, tied);
+  if (tied && b.training()) b.tie(table);
   if (c.positions > 0) {
     // GPT-2 looks one sample's positions up and broadcasts them.
-    const std::int64_t lookups = c.architecture == "opt" ? b.tokens() : b.options.sequence;
+    const std::int64_t lookups = c.architecture == "opt" ? b.tokens() : b.sequence();
     if (lookups < b.tokens()) {
       b.backward({{.name = "position embedding", .kernel = b.memory(b.tokens() * c.hidden, lookups * c.hidden)}});
     }

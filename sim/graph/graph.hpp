@@ -44,10 +44,13 @@ struct Operator {
   Share share = Share::tp;
   /// Sum over the tensor-parallel group after this operator (forward of row-split, backward of column-split); 0: none.
   Bytes reduced_over_tp;
+  Bytes passed_over_cp{};  // sent on round the ring while it runs, for the next step of ring attention; 0: none
+  Bytes routed_over_ep{};  // goes to the experts' ranks before it and comes back after; 0: none
   /// Set on the operator that completes this parameter's gradient.
   ParameterId gradient_of = kNoParameter;
   /// Computes or accumulates a parameter's gradient: backward goes on without it.
   bool parameter_gradient = false;
+  bool core_attention = false;  // between the projections: what selective recomputation computes again
 };
 
 struct Parameter {
@@ -56,6 +59,7 @@ struct Parameter {
   std::int32_t layer = -1;
   Split split = Split::none;
   Share share = Share::tp;
+  bool expert = false;  // divided by ep
 };
 
 /// Operators of one micro-batch. Dependencies are the issue order (one stream), as eager frameworks run it;
@@ -68,6 +72,8 @@ struct Graph {
   Dtype dtype = Dtype::fp32;                        // of weights and gradients
   Bytes hidden_states{};                            // what a layer hands to the next one; 0: layers read others, too
   std::int64_t heads = 0, kv_heads = 0, vocab = 0;  // what Split::heads and Share::vocab divide; 0: not there
+  std::int64_t experts = 0;                         // what ep divides
+  ParameterId tied = kNoParameter;                  // the embedding that the head uses too
 
   std::uint32_t intern(std::string_view name);  // index of an equal name, added if new
 };

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -56,7 +57,9 @@ std::vector<std::string> builtin_models();
 ModelConfig find_model(std::string_view model);
 
 enum class Mode : std::uint8_t { inference, training };
-enum class AttentionKind : std::uint8_t { eager, flash };
+/// eager: kernel by kernel, as Hugging Face's modules. flash: one kernel. fused_softmax: two batched products and one
+/// kernel for scale, mask and softmax, in a layer fused as with flash (Megatron-LM before FlashAttention).
+enum class AttentionKind : std::uint8_t { eager, flash, fused_softmax };
 enum class OptimizerKind : std::uint8_t { none, adam };
 
 struct BuildOptions {
@@ -66,8 +69,10 @@ struct BuildOptions {
   Dtype dtype = Dtype::fp32;
   AttentionKind attention = AttentionKind::eager;
   OptimizerKind optimizer = OptimizerKind::none;
-  bool accumulate = true;  // training: add each gradient into the accumulated one
-  bool fused = false;      // elementwise chains fused into one kernel (torch.compile-like)
+  bool accumulate = true;           // training: add each gradient into the accumulated one
+  bool fused = false;               // elementwise chains fused into one kernel (torch.compile-like)
+  int context = 1;                  // ranks that share every sequence: the graph is that of one of them
+  std::optional<Dtype> products{};  // type of the layers' linear products (fp8 training); none: the model's
 };
 
 /// A sequence beyond learned positions and counts below 1 throw InputError (without a position in a file).

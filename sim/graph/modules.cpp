@@ -28,13 +28,31 @@ GemmSplits gemm_splits(Parallel parallel) {
 
 }  // namespace
 
+Kernel GraphBuilder::product(Op op, const GemmShape& shape, bool narrow) const {
+  return {op, narrow ? options.products.value_or(options.dtype) : options.dtype, shape};
+}
+
+/// Two copies; a fusing compiler casts where the tensor is made. The weights' own cast is one more read of them.
+std::optional<Step> GraphBuilder::cast(const Linear& l, std::int64_t width, Split split) const {
+  if (!l.narrow || !options.products) return std::nullopt;
+  const double elements = static_cast<double>(l.rows * width);
+  const Bytes narrow = 2 * elements * element_size(*options.products);
+  return Step{.name = "cast",
+              .kernel = bytes(options.fused ? Bytes(0) : size(l.rows * width), narrow),
+              .split = split,
+              .share = split == Split::none ? Share::tp : l.share};
+}
+
 void GraphBuilder::linear(const Linear& l) {
   const bool column = l.parallel == Parallel::column;
   const GemmSplits splits = gemm_splits(l.parallel);
   const Bytes output_sum = l.parallel == Parallel::row && l.sums_over_tp ? size(l.rows * l.out) : Bytes(0);
   const Bytes input_sum = column && l.sums_over_tp ? size(l.rows * l.in) : Bytes(0);
+  const auto cast_input = cast(l, l.in, l.parallel == Parallel::row ? Split::width : Split::none);
+  const auto cast_gradient = cast(l, l.out, column ? Split::width : Split::none);
+  if (cast_input) forward(*cast_input);
   forward({.name = std::string(l.name),
-           .kernel = gemm(Op::linear, {.m = l.rows, .n = l.out, .k = l.in, .bias = l.bias}),
+           .kernel = product(Op::linear, {.m = l.rows, .n = l.out, .k = l.in, .bias = l.bias}, l.narrow),
            .split = splits.forward,
            .share = l.share,
            .reduced_over_tp = output_sum});
@@ -43,15 +61,16 @@ void GraphBuilder::linear(const Linear& l) {
       owns ? parameter(fmt::format("{} weight", l.name), l.in * l.out, weight_split(l.parallel), l.share) : l.tied;
   // y = x W^T + b: dx = dy W, dW = dy^T x, db = column sums of dy.
   Steps steps{{.name = fmt::format("{} input gradient", l.name),
-               .kernel = gemm(Op::gemm, {.m = l.rows, .n = l.in, .k = l.out, .layout = GemmLayout::nn}),
+               .kernel = product(Op::gemm, {.m = l.rows, .n = l.in, .k = l.out, .layout = GemmLayout::nn}, l.narrow),
                .split = splits.input_gradient,
                .share = l.share,
                .reduced_over_tp = input_sum},
               {.name = fmt::format("{} weight gradient", l.name),
-               .kernel = gemm(Op::gemm, {.m = l.out, .n = l.in, .k = l.rows, .layout = GemmLayout::nt}),
+               .kernel = product(Op::gemm, {.m = l.out, .n = l.in, .k = l.rows, .layout = GemmLayout::nt}, l.narrow),
                .split = splits.weight_gradient,
                .share = l.share,
                .parameter_gradient = true}};
+  if (cast_gradient) steps.insert(steps.begin(), *cast_gradient);
   if (owns) complete(steps, weight);
   if (l.bias) {
     const Split split = column ? Split::width : Split::none;

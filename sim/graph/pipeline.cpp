@@ -16,7 +16,7 @@ namespace {
 Pass nth(std::int64_t n, int devices, int chunks, bool forward) {
   const std::int64_t group = n / (std::int64_t{devices} * chunks), inside = n % (std::int64_t{devices} * chunks);
   const int chunk = static_cast<int>(inside / devices);
-  return {group * devices + inside % devices, forward ? chunk : chunks - 1 - chunk, forward};
+  return {group * devices + inside % devices, forward ? chunk : chunks - 1 - chunk, forward, BackwardPart::all};
 }
 
 /// Places what has no layer by what came before it in its phase.
@@ -57,6 +57,51 @@ std::vector<Pass> one_f_one_b_order(int device, int devices, int chunks, std::in
     order.push_back(nth(n, devices, chunks, false));
   }
   return order;
+}
+
+namespace {
+
+std::vector<Pass> gpipe_order(std::int64_t micro_batches) {
+  std::vector<Pass> order;
+  for (const bool forward : {true, false})
+    for (std::int64_t m = 0; m < micro_batches; ++m) order.push_back({.micro_batch = m, .forward = forward});
+  return order;
+}
+
+/// ZB-H1: as 1F1B, with the parameters' gradients of device d put off by d micro-batches, so that every device keeps as
+/// many micro-batches as the first one does in 1F1B.
+std::vector<Pass> zero_bubble_order(int device, int devices, std::int64_t micro_batches) {
+  std::vector<Pass> order;
+  const auto parameters = [&](std::int64_t m) {
+    order.push_back({.micro_batch = m, .forward = false, .part = BackwardPart::parameters});
+  };
+  for (const Pass& pass : one_f_one_b_order(device, devices, 1, micro_batches)) {
+    order.push_back(pass);
+    if (pass.forward) continue;
+    order.back().part = BackwardPart::inputs;
+    if (pass.micro_batch >= device) parameters(pass.micro_batch - device);
+  }
+  for (std::int64_t m = std::max<std::int64_t>(0, micro_batches - device); m < micro_batches; ++m) parameters(m);
+  return order;
+}
+
+}  // namespace
+
+std::vector<Pass> pass_order(const ParallelSpec& spec, int device) {
+  if (spec.chunks > 1 && spec.schedule != PipelineSchedule::one_f_one_b)
+    throw RunError(fmt::format("{} chunks per device: only 1F1B interleaves", spec.chunks));
+  if (spec.chunks > 1 && spec.micro_batches % spec.pp != 0)
+    throw RunError(fmt::format("interleaved stages need micro-batches that are a multiple of pp {}, there are {}",
+                               spec.pp, spec.micro_batches));
+  switch (spec.schedule) {
+    case PipelineSchedule::gpipe:
+      return gpipe_order(spec.micro_batches);
+    case PipelineSchedule::zero_bubble:
+      return zero_bubble_order(device, spec.pp, spec.micro_batches);
+    case PipelineSchedule::one_f_one_b:
+      break;
+  }
+  return one_f_one_b_order(device, spec.pp, spec.chunks, spec.micro_batches);
 }
 
 std::vector<int> stage_of_layers(int layers, int stages, const std::vector<int>& given) {

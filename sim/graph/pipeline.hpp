@@ -5,15 +5,24 @@
 #include <vector>
 
 #include "sim/graph/graph.hpp"
+#include "sim/graph/parallel.hpp"
 
 namespace tessera {
+
+/// Of a backward pass: all of it, or the gradients of inputs or of parameters alone.
+enum class BackwardPart : std::uint8_t { all, inputs, parameters };
 
 /// One pass of one micro-batch through one chunk of a device's layers.
 struct Pass {
   std::int64_t micro_batch = 0;
   int chunk = 0;  // of the device's
   bool forward = true;
+  BackwardPart part = BackwardPart::all;
 };
+
+/// The passes of device `device` in the schedule of `spec`. RunError where interleaving wants what the counts do not
+/// give: micro-batches that are a multiple of pp.
+std::vector<Pass> pass_order(const ParallelSpec& spec, int device);
 
 /// The passes of device `device` of `devices` in the order in which it runs them: forwards until the pipeline is full,
 /// then one forward and one backward in turn (1F1B; PipeDream, arXiv 1806.03377), with several chunks per device in

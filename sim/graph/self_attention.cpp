@@ -68,7 +68,15 @@ void attention_core(GraphBuilder& b) {
     query_key_norms(b);
     rotary(b);
     if (!b.training() && c.causal) b.copy("kv cache", 2 * b.tokens() * kv_width(c), Split::heads, Share::kv);
-    return flash_attention(b, s, s, c.causal);
+    if (b.options.attention == AttentionKind::flash) return flash_attention(b, s, s, c.causal);
+    heads_backward(b);
+    return eager_attention(b, {.q_len = s,
+                               .kv_len = s,
+                               .scale = false,
+                               .fused_softmax = true,
+                               .copied_q = true,
+                               .copied_kv = true,
+                               .dropout = c.attention_dropout});
   }
   heads_backward(b);
   query_key_norms(b);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/error.hpp"
 
@@ -14,7 +15,8 @@ constexpr std::int64_t kVocabularyMultiple = 128;  // Megatron-LM's --make-vocab
 
 }  // namespace
 
-TensorParallel::TensorParallel(const Graph& graph, int tp) : graph_(graph), tp_(tp) {
+TensorParallel::TensorParallel(const Graph& graph, const ParallelSpec& spec)
+    : graph_(graph), tp_(spec.tp), ep_(spec.ep), sequence_(spec.sequence_parallel), expert_load_(spec.expert_load) {
   if (tp_ < 1) throw RunError(fmt::format("tp is {}, expected 1 or more", tp_));
   if (graph.heads % tp_ != 0) {
     throw RunError(fmt::format("tp {} does not divide the {} attention heads of {}", tp_, graph.heads, graph.model));
@@ -102,7 +104,13 @@ void TensorParallel::apply(const Operator&, MlaShape& s, std::string_view name) 
 }
 
 void TensorParallel::apply(const Operator& op, MoeShape& s, std::string_view name) const {
-  s.inter = divide(s.inter, op.share, "inter", name);
+  const MoeShape whole = s;
+  if (tp_ > 1) s.inter = divide(s.inter, op.share, "inter", name);
+  if (ep_ == 1) return;
+  s.experts /= ep_;
+  s.topk = std::min(s.topk, s.experts);
+  s.tokens = static_cast<std::int64_t>(std::ceil(static_cast<double>(s.tokens) * static_cast<double>(whole.topk) /
+                                                 static_cast<double>(s.topk) * expert_load_));
 }
 
 void TensorParallel::apply(const Operator& op, MemoryShape& s, std::string_view) const {
@@ -116,14 +124,34 @@ void TensorParallel::apply(const Operator&, ConvShape&, std::string_view) const 
 
 Kernel TensorParallel::local(const Operator& op) const {
   Kernel kernel = op.kernel;
-  if (op.split == Split::none || tp_ == 1) return kernel;
+  if (op.split == Split::none && tp_ > 1 && sequence_) return part_of_sequence(op);
+  const bool shares_experts = ep_ > 1 && std::holds_alternative<MoeShape>(kernel.shape);
+  if ((op.split == Split::none || tp_ == 1) && !shares_experts) return kernel;
   std::visit([&](auto& shape) { apply(op, shape, graph_.names[op.name]); }, kernel.shape);
   return kernel;
 }
 
+/// Norms, sums and dropout between the products: rows / tp. Look-ups produce the partial sums that are scattered.
+Kernel TensorParallel::part_of_sequence(const Operator& op) const {
+  Kernel kernel = op.kernel;
+  const bool looks_up = kernel.op == Op::embedding || kernel.op == Op::embedding_backward;
+  if (op.parameter_gradient || op.phase == Phase::optimizer || op.phase == Phase::accumulate || looks_up) return kernel;
+  if (auto* vector = std::get_if<VectorShape>(&kernel.shape)) vector->rows = (vector->rows + tp_ - 1) / tp_;
+  if (auto* memory = std::get_if<MemoryShape>(&kernel.shape)) {
+    memory->read /= static_cast<double>(tp_);
+    memory->written /= static_cast<double>(tp_);
+  }
+  return kernel;
+}
+
+Bytes TensorParallel::shared(Bytes whole, const Operator& op) const {
+  return op.split == Split::none || tp_ == 1 ? whole : whole * ratio(op.share);
+}
+
 std::int64_t TensorParallel::local_elements(const Parameter& parameter) const {
-  if (parameter.split == Split::none || tp_ == 1) return parameter.elements;
-  return divide(parameter.elements, parameter.share, "elements", graph_.names[parameter.name]);
+  const std::int64_t elements = parameter.expert ? parameter.elements / ep_ : parameter.elements;
+  if (parameter.split == Split::none || tp_ == 1) return elements;
+  return divide(elements, parameter.share, "elements", graph_.names[parameter.name]);
 }
 
 }  // namespace tessera

@@ -51,7 +51,7 @@ class WidthBuilder {
   LayerCost& layer_of(std::size_t op) { return profile_.layers[static_cast<std::size_t>(stages_.of_operator[op])]; }
 
   void add_times() {
-    const TensorParallel tensor(graph_, spec_.tp);
+    const TensorParallel tensor(graph_, spec_);
     std::vector<Kernel> kernels;
     for (const Operator& op : graph_.operators) kernels.push_back(tensor.local(op));
     const CostTable costs = job_.latency.predict(kernels, cluster_.gpu, job_.context);
@@ -68,7 +68,7 @@ class WidthBuilder {
   }
 
   void add_memory() {
-    const TensorParallel tensor(graph_, spec_.tp);
+    const TensorParallel tensor(graph_, spec_);
     for (std::size_t p = 0; p < graph_.parameters.size(); ++p) {
       LayerCost& layer = profile_.layers[static_cast<std::size_t>(stages_.of_parameter[p])];
       layer.parameters +=

@@ -56,7 +56,7 @@ std::variant<GroupSlots, Infeasible> tensor_group_slots(const ParallelSpec& spec
   GroupSlots found = width <= per_node ? inside_nodes(nodes, width) : over_whole_nodes(nodes, width, per_node);
   std::size_t count = 0;
   for (const auto& unit : found.slots) count += unit.size();
-  const int groups = spec.dp * spec.pp;
+  const int groups = spec.world_size() / spec.tp;
   if (count < static_cast<std::size_t>(groups))
     return Infeasible{
         fmt::format("the free GPUs hold {} tensor-parallel groups of {} inside nodes of {}, {} are needed", count,

@@ -13,6 +13,7 @@
 #include "sim/app/validation/kernel_rows.hpp"
 #include "sim/app/validation/model_rows.hpp"
 #include "sim/app/validation/row_reader.hpp"
+#include "sim/app/validation/training_rows.hpp"
 #include "sim/app/validation/where.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -207,6 +208,9 @@ ValidationReport validate(const ValidationOptions& options, const LatencyModel& 
     } else if (file.kind == MeasurementKind::collective) {
       if (!collectives) collectives = load_collective_parameters();
       spread(file, predict_collective_rows(file.table, rows, options.defaults, catalogue, *collectives, mistakes));
+    } else if (file.kind == MeasurementKind::training) {
+      spread(file, predict_training_rows(file.table, rows, options.defaults, catalogue, model, mistakes, step,
+                                         options.profiles, options.host_launch));
     } else {
       spread(file, not_supported(rows.size(), file.kind));
     }
