@@ -3,7 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
+#include <map>
 
+#include "models/activations.hpp"
 #include "sim/base/text.hpp"
 #include "sim/graph/pipeline.hpp"
 #include "sim/graph/tensor_parallel.hpp"
@@ -22,132 +25,173 @@ constexpr Bytes kCommunicator = 0.25_GiB;
 /// Mixed precision keeps fp32 master weights beside the two moments.
 constexpr double kMomentBytes = 8, kMasterBytes = 4;
 
+/// What the caching allocator cannot hand out of what it holds: assumed, not measured.
+constexpr double kFragmentation = 0.03;
+
+double shards(const ParallelSpec& spec) {
+  return static_cast<double>(spec.dp) * spec.cp;
+}
+
+/// Parameters of the virtual stages of one device.
+struct Parameters {
+  double all = 0, largest_layer = 0;
+};
+
+Parameters parameters_of(const Graph& graph, const ParallelSpec& spec, int device) {
+  const TensorParallel tensor(graph, spec);
+  const std::vector<int> stages = assign_stages(graph, spec.stages(), spec.stage_layers).of_parameter;
+  Parameters result;
+  std::map<std::int32_t, double> of_layer;
+  for (std::size_t p = 0; p < stages.size(); ++p) {
+    if (stages[p] % spec.pp != device) continue;
+    const auto elements = static_cast<double>(tensor.local_elements(graph.parameters[p]));
+    result.all += elements;
+    of_layer[graph.parameters[p].layer] += elements;
+  }
+  if (graph.tied != kNoParameter && spec.pp > 1 && device + 1 == spec.pp)
+    result.all += static_cast<double>(tensor.local_elements(graph.parameters[static_cast<std::size_t>(graph.tied)]));
+  for (const auto& [layer, elements] : of_layer) result.largest_layer = std::max(result.largest_layer, elements);
+  return result;
+}
+
+/// Layers of each chunk of a device.
+std::vector<double> layers_of_chunks(const ModelConfig& config, const ParallelSpec& spec, int device) {
+  const auto layers = static_cast<int>(config.layers + config.decoder_layers);
+  if (spec.stages() == 1) return {static_cast<double>(layers)};
+  const std::vector<int> stage_of = stage_of_layers(layers, spec.stages(), spec.stage_layers);
+  std::vector<double> counts;
+  for (int chunk = 0; chunk < spec.chunks; ++chunk)
+    counts.push_back(static_cast<double>(std::ranges::count(stage_of, chunk * spec.pp + device)));
+  return counts;
+}
+
+std::string_view said(Recompute recompute) {
+  constexpr std::array<std::string_view, 4> kWords{"no recomputation", "attention recomputed", "operators recomputed",
+                                                   "layers recomputed"};
+  return kWords[static_cast<std::size_t>(recompute)];
+}
+
 class Footprint {
  public:
-  /// Of the GPUs of one pipeline stage.
+  /// Of the GPUs of one pipeline device.
   Footprint(const ModelConfig& config, const BuildOptions& options, const Graph& graph, const ParallelSpec& spec,
-            int stage)
+            int device)
       : c_(config),
         o_(options),
         spec_(spec),
+        layer_(config, options, spec),
         element_(element_size(options.dtype).value()),
-        tp_(spec.tp),
-        parameters_(local_parameters(graph, spec, stage)),
-        stage_layers_(layers_of(config, spec, stage)),
-        in_flight_(static_cast<double>(std::min<std::int64_t>(spec.pp - stage, spec.micro_batches))),
-        last_(stage + 1 == spec.pp),
-        vocab_(static_cast<double>(config.vocab) / tp_),
-        tokens_(static_cast<double>(options.batch) * static_cast<double>(options.sequence)) {}
+        parameters_(parameters_of(graph, spec, device)),
+        chunk_layers_(layers_of_chunks(config, spec, device)),
+        device_(device),
+        last_(device + 1 == spec.pp),
+        vocab_(static_cast<double>(config.vocab) / spec.tp),
+        tokens_(static_cast<double>(options.batch) * static_cast<double>(options.sequence) / options.context) {}
 
   MemoryFootprint components() {
-    add("weights", parameters_ * element_, fmt::format("{} parameters x {} B", count(parameters_), element_));
+    add_share("weights", parameters_.all, element_, spec_.sharding == Sharding::zero3, "");
     if (o_.mode == Mode::training) {
       training();
     } else {
       inference();
     }
-    const int communicators = (spec_.tp > 1 ? 1 : 0) + (spec_.dp > 1 ? 1 : 0) + (spec_.pp > 1 ? 1 : 0);
-    std::string formula = fmt::format("CUDA context and libraries {}", format(kContext));
-    if (communicators > 0)
-      formula += fmt::format(" + NCCL communicators {} x {}", communicators, format(kCommunicator));
-    add("context", (kContext + communicators * kCommunicator).value(), std::move(formula));
+    context();
     return std::move(result_);
   }
 
  private:
-  static double local_parameters(const Graph& graph, const ParallelSpec& spec, int stage) {
-    const TensorParallel tensor(graph, spec);
-    const std::vector<int> stages = assign_stages(graph, spec.pp, spec.stage_layers).of_parameter;
-    double sum = 0;
-    for (std::size_t p = 0; p < stages.size(); ++p)
-      if (stages[p] == stage) sum += static_cast<double>(tensor.local_elements(graph.parameters[p]));
-    return sum;
-  }
-  static double layers_of(const ModelConfig& config, const ParallelSpec& spec, int stage) {
-    const auto layers = static_cast<int>(config.layers + config.decoder_layers);
-    if (spec.pp == 1) return layers;
-    return static_cast<double>(std::ranges::count(stage_of_layers(layers, spec.pp, spec.stage_layers), stage));
-  }
-
   static std::string count(double number) { return fmt::format("{:.4g} G", number * 1e-9); }
 
   void add(std::string name, double bytes, std::string formula) {
     result_.components.push_back({std::move(name), Bytes(bytes), std::move(formula)});
   }
 
-  // --- widths per rank, in elements of one token ---
-  [[nodiscard]] double query() const { return static_cast<double>(c_.heads * c_.head_dim) / tp_; }
-  [[nodiscard]] double keys_and_values() const {
-    const double heads = std::max(1.0, static_cast<double>(c_.kv_heads) / tp_);
-    return 2 * heads * static_cast<double>(c_.head_dim);
+  /// Parameters x bytes, of which a rank may hold only its share.
+  void add_share(std::string name, double parameters, double each, bool divided, std::string_view what) {
+    const double parts = divided ? shards(spec_) : 1;
+    std::string formula = fmt::format("{} parameters x {} B{}", count(parameters), each, what);
+    if (parts > 1) formula += fmt::format(" / {} ranks", parts);
+    add(std::move(name), parameters * each / parts, std::move(formula));
   }
-  [[nodiscard]] double hidden() const { return static_cast<double>(c_.hidden); }
-  [[nodiscard]] double ffn() const { return static_cast<double>(c_.ffn) / tp_; }
-  /// What one row keeps for the second matrix and the activation.
-  [[nodiscard]] double ffn_kept() const { return (c_.gated_ffn ? 3 : 2) * ffn(); }
-  /// Scores of one head and query: softmax's output, and with dropout its mask and the dropped output.
-  [[nodiscard]] double scores_kept() const {
-    if (o_.attention == AttentionKind::flash) return 0;
-    const double each = c_.attention_dropout > 0 ? 2 * element_ + 1 : element_;
-    return each * static_cast<double>(c_.heads) / tp_ * static_cast<double>(o_.sequence);
-  }
-  [[nodiscard]] double mask() const { return c_.dropout > 0 ? hidden() : 0; }  // one byte each
 
-  /// Bytes a token leaves behind in an attention block: inputs of norm and projections; q, k, v, output; scores; mask.
-  [[nodiscard]] double attention_block() const {
-    return element_ * (2 * hidden() + 2 * query() + keys_and_values()) + scores_kept() + mask();
-  }
-  /// In a feed-forward block: inputs of norm and first matrix; the inner tensors; mask.
-  [[nodiscard]] double dense_block() const { return element_ * (2 * hidden() + ffn_kept()) + mask(); }
-  /// The same with experts: every visited expert gathers its input and keeps its inner tensors.
-  [[nodiscard]] double sparse_block() const {
-    double rows = static_cast<double>(c_.experts_per_token);
-    if (c_.expert_capacity > 0 && o_.attention == AttentionKind::eager) {
-      rows = static_cast<double>(c_.experts * c_.expert_capacity) / static_cast<double>(o_.sequence);
-    }
-    return element_ * (2 * hidden() + rows * (hidden() + ffn_kept())) + mask();
-  }
-  [[nodiscard]] double layers_kept() const {
-    const auto decoder = static_cast<double>(c_.decoder_layers), layers = static_cast<double>(c_.layers) + decoder;
-    const double sparse = c_.experts > 0 ? layers / static_cast<double>(c_.expert_step) : 0;
-    const double all =
-        (layers + decoder) * attention_block() + (layers - sparse) * dense_block() + sparse * sparse_block();
-    return all * stage_layers_ / layers;
+  void context() {
+    const int communicators = (spec_.tp > 1 ? 1 : 0) + (spec_.dp > 1 ? 1 : 0) + (spec_.pp > 1 ? 1 : 0) +
+                              (spec_.cp > 1 ? 1 : 0) + (spec_.ep > 1 ? 1 : 0);
+    std::string formula = fmt::format("CUDA context and libraries {}", format(kContext));
+    if (communicators > 0)
+      formula += fmt::format(" + NCCL communicators {} x {}", communicators, format(kCommunicator));
+    add("context", (kContext + communicators * kCommunicator).value(), std::move(formula));
   }
 
   void training() {
     const bool wide = element_ >= 4, adam = o_.optimizer == OptimizerKind::adam;
-    add("gradients", parameters_ * element_,
-        fmt::format("{} parameters x {} B, in the buckets that are reduced", count(parameters_), element_));
+    const double gradient = element_size(spec_.reduced_as.value_or(o_.dtype)).value();
+    add_share("gradients", parameters_.all, gradient, spec_.sharding >= Sharding::zero2,
+              ", in the buckets that are reduced");
     const double state = wide ? kMomentBytes : kMasterBytes + kMomentBytes;
-    add("optimizer", adam ? parameters_ * state : 0,
-        adam ? fmt::format("Adam: {} parameters x {} B ({}two fp32 moments)", count(parameters_), state,
-                           wide ? "" : "fp32 master weights, ")
-             : "no optimizer");
-    const double outside = last_ ? 2 * element_ * hidden() + mask() : mask();  // final norm and head; embedding dropout
-    add("activations", in_flight_ * tokens_ * (layers_kept() + outside),
-        fmt::format("{:.0f} tokens x ({:.4g} B of {} layers + {:.4g} B outside), {}, no recomputation", tokens_,
-                    layers_kept(), stage_layers_, outside,
-                    in_flight_ > 1 ? fmt::format("{} micro-batches of 1F1B", in_flight_) : "one micro-batch"));
+    if (adam) {
+      add_share("optimizer", parameters_.all, state, spec_.sharding != Sharding::none,
+                wide ? " (two fp32 moments)" : " (fp32 master weights, two fp32 moments)");
+      result_.components.back().formula.insert(0, "Adam: ");
+    } else {
+      add("optimizer", 0, "no optimizer");
+    }
+    activations();
+    buffers(adam, gradient);
+  }
+
+  void activations() {
+    const double each = layer_.kept(spec_.recompute), outside = layer_.outside(last_);
+    std::vector<Bytes> of_chunk;
+    double layers = 0;
+    for (const double count : chunk_layers_) {
+      const bool end = &count == &chunk_layers_.back();
+      of_chunk.emplace_back(tokens_ * (count * each + (end ? outside : 0)));
+      layers += count;
+    }
+    const LiveActivations live = live_activations(spec_, device_, of_chunk);
+    const std::string held = live.passes > 1 ? fmt::format("{} passes held after the forward of micro-batch {}",
+                                                           live.passes, live.micro_batch)
+                                             : std::string("one micro-batch");
+    add("activations", live.peak.value(),
+        fmt::format("{:.0f} tokens x ({:.4g} B of {} layers + {:.4g} B outside), {}, {}", tokens_, each * layers,
+                    layers, outside, held, said(spec_.recompute)));
+  }
+
+  /// Logits, and what the layer at work needs besides: computed again, or gathered from the ranks that share it.
+  void buffers(bool adam, double gradient) {
     const double per_logit = 2 * element_ + (adam ? 4 : 0);
     const bool logits = last_ && (c_.training_head == Head::language_model || c_.training_head == Head::pretraining);
-    add("buffers", logits ? tokens_ * vocab_ * per_logit : 0,
-        fmt::format("logits of {:.0f} tokens x {:.0f} words x {} B (values, gradients{})", logits ? tokens_ : 0.0,
-                    vocab_, per_logit, adam ? ", fp32 loss" : ""));
+    double bytes = logits ? tokens_ * vocab_ * per_logit : 0;
+    std::string formula = fmt::format("logits of {:.0f} tokens x {:.0f} words x {} B (values, gradients{})",
+                                      logits ? tokens_ : 0.0, vocab_, per_logit, adam ? ", fp32 loss" : "");
+    if (spec_.recompute != Recompute::none) {
+      const double again = tokens_ * (layer_.kept(Recompute::none) - layer_.kept(spec_.recompute));
+      bytes = std::max(bytes, again);
+      formula += fmt::format(", or the layer that is computed again, {}", format(Bytes(again)));
+    }
+    if (spec_.sharding == Sharding::zero3 && shards(spec_) > 1) {
+      const double gathered = parameters_.largest_layer * (2 * element_ + gradient);
+      bytes += gathered;
+      formula += fmt::format(" + two gathered layers and a gradient, {}", format(Bytes(gathered)));
+    }
+    add("buffers", bytes, std::move(formula));
+    const double moving = result_.components.back().size.value() + result_.components[3].size.value();
+    add("fragmentation", kFragmentation * moving, fmt::format("{} % of activations and buffers", 100 * kFragmentation));
   }
 
   void inference() {
+    const double layers = chunk_layers_.front();
     if (c_.causal && c_.decoder_layers == 0) {
-      const double cache = keys_and_values() * stage_layers_ * element_;
-      add("kv cache", tokens_ * cache,
-          fmt::format("{:.0f} tokens x {:.4g} B of {} layers", tokens_, cache, stage_layers_));
+      const double cache = layer_.keys_and_values() * layers * element_;
+      add("kv cache", tokens_ * cache, fmt::format("{:.0f} tokens x {:.4g} B of {} layers", tokens_, cache, layers));
     }
     // Residual and block input stay while the widest inner tensors live; scores before and after softmax.
     const bool eager = o_.attention == AttentionKind::eager;
     const double scores =
-        eager ? 2 * element_ * static_cast<double>(c_.heads) / tp_ * static_cast<double>(o_.sequence) : 0;
-    const double attention = element_ * (2 * query() + keys_and_values()) + scores;
-    const double live = element_ * 2 * hidden() + std::max(attention, element_ * ffn_kept());
+        eager ? 2 * element_ * static_cast<double>(c_.heads) / spec_.tp * static_cast<double>(o_.sequence) : 0;
+    const double attention = element_ * (2 * layer_.query() + layer_.keys_and_values()) + scores;
+    const double live = element_ * 2 * layer_.hidden() + std::max(attention, element_ * layer_.ffn_kept());
     add("activations", tokens_ * live, fmt::format("{:.0f} tokens x {:.4g} B live at once", tokens_, live));
     const bool logits = last_ && c_.head == Head::language_model;
     const double rows = eager ? tokens_ : static_cast<double>(o_.batch);
@@ -158,8 +202,11 @@ class Footprint {
   const ModelConfig& c_;
   const BuildOptions& o_;
   const ParallelSpec& spec_;
-  double element_, tp_, parameters_;
-  double stage_layers_, in_flight_;  // layers of the stage; micro-batches that it keeps
+  LayerActivations layer_;
+  double element_;
+  Parameters parameters_;
+  std::vector<double> chunk_layers_;
+  int device_;
   bool last_;
   double vocab_, tokens_;
   MemoryFootprint result_;
@@ -177,8 +224,8 @@ MemoryFootprint memory_footprint(const ModelConfig& config, const BuildOptions& 
                                  const ParallelSpec& spec) {
   if (!config.network.empty()) return network_footprint(options, graph, kContext);
   MemoryFootprint fullest;
-  for (int stage = 0; stage < spec.pp; ++stage) {
-    MemoryFootprint footprint = Footprint(config, options, graph, spec, stage).components();
+  for (int device = 0; device < spec.pp; ++device) {
+    MemoryFootprint footprint = Footprint(config, options, graph, spec, device).components();
     if (fullest.components.empty() || footprint.total() > fullest.total()) fullest = std::move(footprint);
   }
   return fullest;

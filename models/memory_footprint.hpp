@@ -12,7 +12,7 @@
 namespace tessera {
 
 struct MemoryComponent {
-  std::string name;  // weights, gradients, optimizer, kv cache, activations, buffers, context
+  std::string name;  // weights, gradients, optimizer, kv cache, activations, buffers, fragmentation, context
   Bytes size;
   std::string formula;  // in words, for the report
 };
@@ -22,9 +22,10 @@ struct MemoryFootprint {
   [[nodiscard]] Bytes total() const;
 };
 
-/// Peak per GPU under `spec`, of the fullest pipeline stage. Activations after Korthikanti et al. (arXiv 2205.05198,
-/// equations 1-2; flash attention keeps no score matrix, no dropout no mask). Throws RunError where tp does not fit the
-/// heads. Not modelled: fragmentation, liveness inside a layer, what eager elementwise chains keep besides, offload.
+/// Peak per GPU under `spec`, of the fullest pipeline device: activations by liveness under the schedule
+/// (activations.hpp), state divided as ZeRO's stage says, two gathered layers under zero3. Throws RunError where a
+/// count cannot be honoured. Fragmentation and contexts are assumptions. Not modelled: liveness inside a layer, what
+/// eager elementwise chains keep besides, offload.
 MemoryFootprint memory_footprint(const ModelConfig& config, const BuildOptions& options, const Graph& graph,
                                  const ParallelSpec& spec);
 

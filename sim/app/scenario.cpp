@@ -98,7 +98,7 @@ std::vector<ScenarioFile> read_scenarios(std::span<const std::string> paths, std
 
 int stated_replicas(const RunSection& s, int gpus) {
   if (s.parallel.dp) return *s.parallel.dp;
-  const int most = static_cast<int>(gpus / (std::int64_t{s.parallel.tp} * s.parallel.pp));
+  const int most = static_cast<int>(gpus / (std::int64_t{s.parallel.tp} * s.parallel.cp * s.parallel.pp));
   if (!make_placement_policy(s.placement)->chooses()) return most;
   if (s.workload.mode == Mode::training) return 1;
   int replicas = std::max(1, most);
@@ -124,6 +124,17 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
   if (section.section_times) spec.sections = read_section_times(*section.section_times);
   spec.parallel.tp = section.parallel.tp;
   spec.parallel.pp = section.parallel.pp;
+  spec.parallel.cp = section.parallel.cp;
+  spec.parallel.ep = section.parallel.ep;
+  spec.parallel.chunks = section.parallel.chunks;
+  spec.parallel.schedule = section.parallel.schedule;
+  spec.parallel.sharding = section.parallel.sharding;
+  spec.parallel.recompute = w.recompute;
+  spec.parallel.sequence_parallel = section.parallel.sequence_parallel;
+  spec.parallel.overlap = section.parallel.overlap;
+  spec.parallel.asynchronous_tp = section.parallel.asynchronous_tp;
+  spec.parallel.expert_load = section.parallel.expert_load;
+  spec.parallel.reduced_as = section.parallel.reduced_as;
   spec.parallel.stage_layers = section.parallel.stage_layers;
   spec.gpus = section.gpus.value_or(spec.cluster.gpus());
   spec.parallel.dp = stated_replicas(section, spec.gpus);
@@ -135,7 +146,9 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
                 .attention = w.attention,
                 .optimizer = w.optimizer.value_or(w.mode == Mode::training ? OptimizerKind::adam : OptimizerKind::none),
                 .accumulate = true,
-                .fused = w.fused};
+                .fused = w.fused,
+                .context = section.parallel.cp,
+                .products = w.products};
   if (w.mode == Mode::training)
     spec.parallel.micro_batches = w.global_batch.value() / (spec.parallel.dp * w.micro_batch.value());
   else

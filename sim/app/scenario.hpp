@@ -31,6 +31,7 @@ struct WorkloadSection {
   std::optional<std::int64_t> batch, global_batch, micro_batch;
   AttentionKind attention = AttentionKind::flash;
   Recompute recompute = Recompute::none;
+  std::optional<Dtype> products;
   std::optional<OptimizerKind> optimizer;
   bool fused = false, cuda_graph = false;
   AllocatorState allocator = AllocatorState::warm;
@@ -40,6 +41,12 @@ struct WorkloadSection {
 struct ParallelSection {
   int tp = 1, pp = 1;
   std::optional<int> dp;
+  int cp = 1, ep = 1, chunks = 1;
+  PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
+  Sharding sharding = Sharding::none;
+  bool sequence_parallel = false, overlap = true, asynchronous_tp = false;
+  double expert_load = 1;
+  std::optional<Dtype> reduced_as;
   std::vector<int> stage_layers{};
   Bytes bucket = ParallelSpec{}.bucket;
 };

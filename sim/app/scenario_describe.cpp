@@ -13,6 +13,7 @@
 #include "sim/base/text.hpp"
 #include "sim/dispatch/policy.hpp"
 #include "sim/graph/pipeline.hpp"
+#include "sim/graph/rank_operators.hpp"
 #include "sim/place/policy.hpp"
 #include "sim/serve/policy.hpp"
 
@@ -29,6 +30,12 @@ static constexpr std::array<std::string_view, 2> enum_names(OptimizerKind) {
 }
 static constexpr std::array<std::string_view, 4> enum_names(Recompute) {
   return {"none", "selective", "operators", "full"};
+}
+static constexpr std::array<std::string_view, 3> enum_names(PipelineSchedule) {
+  return {"gpipe", "1f1b", "zero_bubble"};
+}
+static constexpr std::array<std::string_view, 4> enum_names(Sharding) {
+  return {"none", "zero1", "zero2", "zero3"};
 }
 static constexpr std::array<std::string_view, 3> enum_names(Fidelity) {
   return {"auto", "kernel", "wave"};
@@ -99,15 +106,15 @@ void check_batches(Reader& r, const WorkloadSection& s) {
 
 void check_world(Reader& r, const RunSection& s, const ClusterSpec& cluster) {
   const int used = s.gpus.value_or(cluster.gpus());
-  const int tp = s.parallel.tp, pp = s.parallel.pp;
+  const int tp = s.parallel.tp, pp = s.parallel.pp, cp = s.parallel.cp;
   const std::string_view at = r.has("parallel") ? "parallel" : "";
   if (used > cluster.gpus())
     return r.error("gpus", fmt::format("{} GPUs are asked for, {} has {}", used, cluster.name, cluster.gpus()));
   if (make_placement_policy(s.placement)->chooses()) return;
-  const std::string stages = pp > 1 ? fmt::format(" x pp {}", pp) : "";
-  if (!s.parallel.dp && used % (std::int64_t{tp} * pp) != 0)
+  const std::string stages = (cp > 1 ? fmt::format(" x cp {}", cp) : "") + (pp > 1 ? fmt::format(" x pp {}", pp) : "");
+  if (!s.parallel.dp && used % (std::int64_t{tp} * cp * pp) != 0)
     return r.error(at, fmt::format("tp {}{} does not divide the {} GPUs", tp, stages, used));
-  if (const std::int64_t world = std::int64_t{tp} * pp * stated_replicas(s, used); world != used)
+  if (const std::int64_t world = std::int64_t{tp} * cp * pp * stated_replicas(s, used); world != used)
     r.error(at, fmt::format("tp {} x dp {}{} = {} GPUs, but {} are used{}", tp, stated_replicas(s, used), stages, world,
                             used, s.gpus || world > used ? "" : fmt::format(" (gpus: {} uses a part)", world)));
 }
@@ -123,11 +130,11 @@ void check_batch_split(Reader& r, const RunSection& s, std::int64_t dp) {
 }
 
 void check_stages(Reader& r, const ParallelSection& s, const ModelConfig& model) {
-  if (s.pp == 1 && s.stage_layers.empty()) return;
+  if (s.pp * s.chunks == 1 && s.stage_layers.empty()) return;
   if (model.decoder_layers > 0)
     return r.error("parallel", fmt::format("{}: pipelines of encoder-decoder models are not modelled", model.name));
   try {
-    stage_of_layers(static_cast<int>(model.layers), s.pp, s.stage_layers);
+    stage_of_layers(static_cast<int>(model.layers), s.pp * s.chunks, s.stage_layers);
   } catch (const RunError& error) {
     r.error("parallel", fmt::format("{}: {}", model.name, error.what()));
   }
@@ -181,6 +188,20 @@ void check_sections(Reader& r, const RunSection& s) {
   same("tp", times.tp, s.parallel.tp);
 }
 
+/// What only the plan knows: experts, parts of a sequence, micro-batches of an interleaved pipeline.
+void check_plan(Reader& r, const RunSection& s) {
+  look_up(r, "parallel", [&] {
+    const RunSpec spec = resolve({}, s);
+    try {
+      const Graph graph = build_graph(spec.model, spec.build);
+      const RankOperators parts(graph, spec.parallel);
+      (void)pass_order(spec.parallel, 0);
+    } catch (const RunError& error) {
+      throw InputError(Diagnostic{.message = error.what()});
+    }
+  });
+}
+
 /// Checks that need several fields; only for a section whose fields are each right.
 void check_together(Reader& r, const RunSection& s) {
   const ClusterSpec cluster = platform_of(s);
@@ -188,7 +209,10 @@ void check_together(Reader& r, const RunSection& s) {
   check_dtype(r, s.workload.dtype, cluster.gpu, "workload");
   check_world(r, s, cluster);
   if (r.ok()) check_batch_split(r, s, stated_replicas(s, s.gpus.value_or(cluster.gpus())));
-  if (r.ok() && !make_placement_policy(s.placement)->chooses()) check_plan_size(r, s);
+  if (r.ok() && !make_placement_policy(s.placement)->chooses()) {
+    check_plan_size(r, s);
+    if (r.ok()) check_plan(r, s);
+  }
 }
 
 }  // namespace
@@ -204,8 +228,10 @@ void describe(Reader& r, WorkloadSection& s) {
   r.optional("global_batch", s.global_batch, "training: samples per step, over all replicas");
   r.optional("micro_batch", s.micro_batch, "training: samples that one replica computes at once");
   r.optional("attention", s.attention, "eager writes the score matrix to memory, flash does not");
-  r.optional("recompute", s.recompute, "activations computed again in backward; only none so far");
+  r.optional("recompute", s.recompute,
+             "activations computed again in backward: the attention core, all but every second product, whole layers");
   r.optional("optimizer", s.optimizer, "default: adam in training (fp32 master weights and two moments)");
+  r.optional("products", s.products, "of linear layers' products, where another (fp8 training)");
   r.optional("fused", s.fused, "chains of elementwise operators run as one kernel, as torch.compile makes them");
   r.optional("cuda_graph", s.cuda_graph, "kernels are launched as one graph: the host costs nothing");
   r.optional("allocator", s.allocator,
@@ -218,9 +244,8 @@ void describe(Reader& r, WorkloadSection& s) {
   check_count(r, "batch", s.batch, kMostSamples);
   check_count(r, "global_batch", s.global_batch, kMostSamplesPerStep);
   check_count(r, "micro_batch", s.micro_batch, kMostSamples);
-  if (s.recompute != Recompute::none)
-    r.error("recompute", fmt::format("not supported yet: {}; use none",
-                                     enum_names(s.recompute)[static_cast<std::size_t>(s.recompute)]));
+  if (s.recompute != Recompute::none && s.mode == Mode::inference)
+    r.error("recompute", "mode inference keeps no activations");
   if (r.has("mode") && s.mode == Mode::training && element_size(s.dtype) < Bytes(2))
     r.error("dtype", fmt::format("training in {} is not supported; use fp32, tf32, fp16, bf16", to_string(s.dtype)));
   if (r.has("mode")) check_batches(r, s);
@@ -229,12 +254,26 @@ void describe(Reader& r, WorkloadSection& s) {
 void describe(Reader& r, ParallelSection& s) {
   r.optional("tp", s.tp, "tensor parallelism: GPUs that share every layer");
   r.optional("dp", s.dp, "data parallelism: replicas; default: GPUs / (tp x pp)");
-  r.optional("pp", s.pp, "pipeline parallelism: stages of consecutive layers, scheduled 1F1B");
-  r.optional("stage_layers", s.stage_layers, "layers of each stage; default: as equal as can be");
+  r.optional("pp", s.pp, "pipeline parallelism: stages of consecutive layers");
+  r.optional("cp", s.cp, "context parallelism: GPUs that share every sequence (ring attention)");
+  r.optional("ep", s.ep, "expert parallelism: replicas that share the experts; divides dp");
+  r.optional("chunks", s.chunks, "stages per GPU: above 1, 1F1B is interleaved");
+  r.optional("schedule", s.schedule, "order of a stage's passes; zero_bubble is ZB-H1");
+  r.optional("sharding", s.sharding, "what replicas divide: optimizer state, gradients too, parameters too (FSDP)");
+  r.optional("sequence_parallel", s.sequence_parallel, "tp divides what lies between its sums, too");
+  r.optional("asynchronous_tp", s.asynchronous_tp, "sums over tp run beside their own product");
+  r.optional("overlap", s.overlap, "gradients are reduced beside backward, sharded parameters gathered beside forward");
+  r.optional("expert_load", s.expert_load, "load of the fullest expert-parallel rank over the mean: skew or capacity");
+  r.optional("reduced_as", s.reduced_as, "type of reduced gradients; default: the workload's dtype");
+  r.optional("stage_layers", s.stage_layers, "layers of each stage, chunk by chunk; default: as equal as can be");
   r.optional("bucket", s.bucket, "gradients are reduced in buckets of this size");
   check_positive(r, "tp", std::optional(s.tp));
   check_positive(r, "dp", s.dp);
   check_positive(r, "pp", std::optional(s.pp));
+  check_positive(r, "cp", std::optional(s.cp));
+  check_positive(r, "ep", std::optional(s.ep));
+  check_positive(r, "chunks", std::optional(s.chunks));
+  if (!(s.expert_load >= 1)) r.error("expert_load", fmt::format("must be 1 or more, found {}", s.expert_load));
   if (r.has("bucket") && s.bucket <= Bytes()) r.error("bucket", "must be positive");
 }
 
