@@ -14,14 +14,18 @@ constexpr Seconds kForward(10e-6), kBackward(20e-6);
 class BenchPipeline {
  public:
   BenchPipeline(int stages, int dp, std::int64_t micro_batches, Bytes message, ClusterSpec cluster)
+      : BenchPipeline({.dp = dp, .pp = stages, .micro_batches = micro_batches}, message, std::move(cluster)) {}
+  BenchPipeline(const ParallelSpec& spec, Bytes message, ClusterSpec cluster)
       : cluster_(std::move(cluster)), message_(message) {
-    plan_.spec = {.dp = dp, .pp = stages, .micro_batches = micro_batches};
-    plan_.kernels.resize(2);
+    plan_.spec = spec;
+    plan_.wraps = spec.chunks > 1;
+    plan_.kernels.resize(3);
     plan_.names = {"kernel", "message"};
-    costs_ = {grid(cluster_.gpu, 200, 1024, kForward), grid(cluster_.gpu, 200, 1024, kBackward)};
-    for (int stage = 0; stage < stages; ++stage) {
-      for (const Pass& pass : one_f_one_b_order(stage, stages, 1, micro_batches)) add(stage, pass);
-      if (dp > 1) push(Collective{CollectiveKind::all_reduce, Dimension::dp, Bytes(45e6)}, {last_});
+    for (const Seconds time : {kForward, kBackward, kBackward / 2})
+      costs_.push_back(grid(cluster_.gpu, 200, 1024, time / spec.chunks));
+    for (int stage = 0; stage < spec.pp; ++stage) {
+      for (const Pass& pass : pass_order(spec, stage)) add(stage, pass);
+      if (spec.dp > 1) push(Collective{CollectiveKind::all_reduce, Dimension::dp, Bytes(45e6)}, {last_});
       plan_.stage_ends.push_back(plan_.tasks.size());
     }
   }
@@ -48,13 +52,16 @@ class BenchPipeline {
                            receives, static_cast<std::uint32_t>(number)},
                 std::move(after));
   }
-  void add(int stage, const Pass& pass) {
-    const int stages = plan_.spec.pp, from = pass.forward ? stage - 1 : stage + 1;
-    const int to = pass.forward ? stage + 1 : stage - 1;
+  void add(int device, const Pass& pass) {
+    const int stages = plan_.spec.stages(), stage = pass.chunk * plan_.spec.pp + device;
+    const int from = pass.forward ? stage - 1 : stage + 1, to = pass.forward ? stage + 1 : stage - 1;
+    const bool passes_on = pass.part != BackwardPart::parameters;
     std::vector<TaskId> after;
-    if (from >= 0 && from < stages) after.push_back(message(from, pass.forward, pass.micro_batch, true, {}));
-    last_ = push(static_cast<KernelId>(pass.forward ? 0 : 1), std::move(after));
-    if (to >= 0 && to < stages) message(stage, pass.forward, pass.micro_batch, false, {last_});
+    if (passes_on && from >= 0 && from < stages)
+      after.push_back(message(from, pass.forward, pass.micro_batch, true, {}));
+    const std::uint32_t kernel = pass.forward ? 0 : pass.part == BackwardPart::all ? 1 : 2;
+    last_ = push(static_cast<KernelId>(kernel), std::move(after));
+    if (passes_on && to >= 0 && to < stages) message(stage, pass.forward, pass.micro_batch, false, {last_});
   }
 
   ClusterSpec cluster_;
@@ -80,6 +87,37 @@ TEST(Pipeline, EqualStagesTakeTheClosedForm) {
       EXPECT_NEAR(trace.makespan.value(), (micro_batches + stages - 1) * 30e-6, 1e-11);
       for (const GpuUse& gpu : trace.gpus) EXPECT_NEAR(gpu.compute_busy.value(), micro_batches * 30e-6, 1e-11);
     }
+}
+
+/// Time beyond the micro-batches' own, over their own.
+double bubble(const ParallelSpec& spec) {
+  const Trace trace = BenchPipeline(spec, Bytes(0), instant_cluster(spec.pp)).run(kGraphUnfolded);
+  const double work = static_cast<double>(spec.micro_batches) * (kForward + kBackward).value();
+  return trace.makespan.value() / work - 1;
+}
+
+// (p - 1) / m of the work where all forwards come first (Huang et al., arXiv 1811.06965) and for 1F1B; v chunks per
+// device make it (p - 1) / (v m) (Narayanan et al., arXiv 2104.04473, section 2.2).
+TEST(Pipeline, BubblesAreThoseOfTheSchedules) {
+  for (const int p : {2, 3, 4})
+    for (const int m : {p, 2 * p, 4 * p}) {
+      const double expected = (p - 1.0) / m;
+      EXPECT_NEAR(bubble({.pp = p, .micro_batches = m, .schedule = PipelineSchedule::gpipe}), expected, 1e-6);
+      EXPECT_NEAR(bubble({.pp = p, .micro_batches = m}), expected, 1e-6);
+      for (const int v : {2, 3})
+        EXPECT_NEAR(bubble({.pp = p, .micro_batches = m, .chunks = v}), expected / v, 1e-6)
+            << p << ' ' << m << ' ' << v;
+    }
+}
+
+// ZB-H1: (p - 1) (f + b - w), with b and w half of backward each, here all three equal (Qi et al., arXiv 2401.10241,
+// table 2).
+TEST(Pipeline, ZeroBubbleLeavesAThird) {
+  for (const int p : {2, 3, 4})
+    for (const int m : {2 * p, 4 * p})
+      EXPECT_NEAR(bubble({.pp = p, .micro_batches = m, .schedule = PipelineSchedule::zero_bubble}), (p - 1.0) / 3 / m,
+                  1e-6)
+          << p << ' ' << m;
 }
 
 // One micro-batch down and up again: 2 messages of 4.5 MB at 450 GB/s, 10 us each, between 3 passes of 2 stages.

@@ -96,7 +96,7 @@ std::map<Phase, std::map<KernelId, int>> kernels_of(const Plan& plan) {
 }
 
 TEST(PipelinePlan, StagesTogetherDoWhatOneDoes) {
-  const Graph graph = training_graph("gpt2");
+  const Graph graph = training_graph("llama-2-7b");
   ParallelSpec spec{.tp = 2, .dp = 2, .micro_batches = 3};
   const auto whole = kernels_of(make_plan(graph, spec));
   for (const int pp : {2, 3, 5, 12}) {
@@ -120,13 +120,13 @@ TEST(PipelinePlan, DependenciesStayInTheStage) {
 
 TEST(PipelinePlan, EveryMessageIsSentToANeighbourAndReceivedThere) {
   const int pp = 4, micro_batches = 5;
-  const Plan plan = make_plan(training_graph("gpt2"), {.pp = pp, .micro_batches = micro_batches});
+  const Plan plan = make_plan(training_graph("llama-2-7b"), {.pp = pp, .micro_batches = micro_batches});
   std::map<std::uint32_t, std::vector<int>> senders, receivers;
   for (int stage = 0; stage < pp; ++stage)
     for (std::size_t t = plan.stage_begin(stage); t < plan.stage_end(stage); ++t) {
       const auto* message = std::get_if<Collective>(&plan.tasks[t].work);
       if (message == nullptr || message->kind != CollectiveKind::send_recv) continue;
-      EXPECT_EQ(message->bytes, Bytes(2.0 * 64 * 768 * 2));  // batch x sequence x hidden x 2 B
+      EXPECT_EQ(message->bytes, Bytes(2.0 * 64 * 4096 * 2));  // batch x sequence x hidden x 2 B
       const int step = message->over == Dimension::next ? 1 : -1;
       (message->receives ? receivers : senders)[message->message].push_back(message->receives ? stage - step : stage);
     }
