@@ -79,6 +79,7 @@ RunResult run(const RunSpec& asked, const LatencyModel& latency) {
   RunResult result;
   result.plan = make_plan(graph, spec.parallel);
   result.costs = calibrated.predict(result.plan.kernels, spec.cluster.gpu, spec.context);
+  use_flash_generation(spec.flash, spec.cluster.gpu, result.plan.kernels, result.costs);
   if (spec.sections) stretch(spec, result);
   const Placement placement = arrival.place(result.plan);
   SimulationOptions options = spec.simulation;

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "models/collectives/ring.hpp"
+#include "models/flash_generation.hpp"
 #include "models/kernel_cost.hpp"
 #include "models/latency_model.hpp"
 #include "models/memory_footprint.hpp"
@@ -30,6 +31,7 @@ struct RunSpec {
   std::string placement = "packed";
   SimulationOptions simulation{.collective_payload = kNcclPayload};
   PredictContext context;
+  FlashGeneration flash = FlashGeneration::newest;
   bool cold_allocator = false;           // the step's first allocations go to the device (NodeSpec::device_malloc)
   std::optional<Profile> profile;        // shifts the latency model; of the cluster's GPU
   std::optional<SectionTimes> sections;  // what the model's sections take, instead of their kernels' sums

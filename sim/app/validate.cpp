@@ -30,6 +30,8 @@
 namespace tessera {
 namespace {
 
+constexpr double kLongestLaunch = 1e6;  // us
+
 class Validate final : public Command {
  public:
   explicit Validate(CLI::App& app) {
@@ -49,6 +51,7 @@ class Validate final : public Command {
     app.add_option("--latency-model", latency_model_, "one of `tessera list latency-models`");
     app.add_option("--gpu", gpu_, "the GPU of rows that name none");
     app.add_option("--platform", platform_, "the platform of rows that name none");
+    app.add_option("--host-launch", host_launch_, "CPU time of a launch in training rows, us, for all platforms");
     app.add_flag_callback(
         "--any-runtime", [this] { options_.runtime = RuntimeColumn::ignored; },
         "ignore the `runtime` column: predict the typical kernel");
@@ -57,6 +60,7 @@ class Validate final : public Command {
 
   int run() override {
     check_options();
+    if (host_launch_) options_.host_launch = Seconds(*host_launch_ * 1e-6);
     if (!gpu_.empty()) options_.defaults["gpu"] = gpu_;
     if (!platform_.empty()) options_.defaults["platform"] = platform_;
     if (!weights_.empty() && std::filesystem::exists(std::filesystem::path(weights_) / kCollectiveWeightsFile))
@@ -77,6 +81,8 @@ class Validate final : public Command {
         throw InputError(Diagnostic{"--out", 0, 0, fmt::format("would overwrite the measurements in {}", out_)});
     }
     require_output_file(out_);
+    if (host_launch_ && !(*host_launch_ >= 0 && *host_launch_ <= kLongestLaunch))
+      throw InputError(Diagnostic{"--host-launch", 0, 0, fmt::format("expected 0 to {} us", kLongestLaunch)});
     if (fail_above_text_) fail_above_ = percentage(*fail_above_text_);
   }
 
@@ -143,7 +149,7 @@ class Validate final : public Command {
 
   ValidationOptions options_;
   std::optional<std::string> fail_above_text_;
-  std::optional<double> fail_above_;
+  std::optional<double> fail_above_, host_launch_;
   std::vector<std::string> leave_out_, profiles_;
   std::string out_, data_, weights_, latency_model_ = "tile", gpu_, platform_;
   bool json_ = false;

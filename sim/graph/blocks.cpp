@@ -173,7 +173,9 @@ void cross_entropy(GraphBuilder& b, std::int64_t rows) {
     Step exponentials = step(wide, wide);
     exponentials.reduced_over_tp = Bytes(3.0 * 4.0 * static_cast<double>(rows));
     b.forward(exponentials);
-    return b.backward({step(wide, logits)});
+    if (b.options.fused) return b.backward({step(wide, logits)});
+    // The target's gradient on zeros, softmax's backward, the cast.
+    return b.backward({step(Bytes(0), wide), step(wide + wide, wide), step(wide, logits)});
   }
   b.forward(step(logits, logits));  // shifted by one token
   if (b.mixed()) b.forward(step(logits, wide));

@@ -11,18 +11,28 @@
 namespace tessera {
 namespace {
 
-constexpr auto kFused = AttentionKind::fused_softmax;
+/// CPU time between launches of Python modules run eagerly: the median over the forward thread of a public Kineto trace
+/// of ResNet training (facebookresearch/param, et_replay/tests/inputs/resnet_kineto.json.gz, 4,288 launches), the
+/// shortest of three such traces (40, 77 and 118 us); the profiler is in it. Compiled modules launch as their platform
+/// says.
+constexpr Seconds kPythonLaunch(40e-6);
+
+constexpr auto kCore = AttentionKind::fused_softmax;
+constexpr auto kSelective = Recompute::selective;
 /// By the frameworks' sources and recipes; the first row is what an unknown one gets.
 constexpr std::array kHabits{
-    FrameworkHabits{"", AttentionKind::eager, 0, true, true, true, false, false, std::nullopt, Recompute::selective},
-    FrameworkHabits{"megatron-core", kFused, 0.1, true, true, true, true, false, Dtype::fp32, Recompute::selective},
-    FrameworkHabits{"megatron-deepspeed", kFused, 0.1, true, true, false, false, false, std::nullopt,
-                    Recompute::selective},
-    FrameworkHabits{"megatron-lm-2021", kFused, 0.1, true, true, false, false, true, Dtype::fp32, Recompute::selective},
-    FrameworkHabits{"pytorch-fsdp", AttentionKind::eager, 0, false, false, true, true, false, std::nullopt,
-                    Recompute::selective},
+    FrameworkHabits{"", AttentionKind::eager, 0, true, true, true, false, false, std::nullopt, kSelective,
+                    FlashGeneration::second},
+    FrameworkHabits{"megatron-core", kCore, 0.1, true, true, true, false, false, Dtype::fp32, kSelective,
+                    FlashGeneration::newest},
+    FrameworkHabits{"megatron-deepspeed", kCore, 0.1, true, true, false, false, false, std::nullopt, kSelective,
+                    FlashGeneration::first},
+    FrameworkHabits{"megatron-lm-2021", kCore, 0.1, true, true, false, false, true, Dtype::fp32, kSelective,
+                    FlashGeneration::first},
+    FrameworkHabits{"pytorch-fsdp", AttentionKind::eager, 0, false, false, true, true, false, std::nullopt, kSelective,
+                    FlashGeneration::first},
     FrameworkHabits{"torchtitan", AttentionKind::eager, 0, false, false, true, true, false, Dtype::fp32,
-                    Recompute::operators},
+                    Recompute::operators, FlashGeneration::second},
 };
 
 template <class T>
@@ -145,8 +155,9 @@ std::vector<int> chunk_counts(RowReader& row, std::int64_t layers, int pp) {
   if (!row.text("vpp").empty()) return {static_cast<int>(row.integer("vpp", 1))};
   std::vector<int> counts{1};
   const std::int64_t per_stage = layers / pp;
+  // Uneven stages in two chunks at most.
   for (int chunks = 2; pp > 1 && chunks <= per_stage; ++chunks)
-    if (per_stage % chunks == 0 && layers % pp == 0) counts.push_back(chunks);
+    if (layers % (std::int64_t{pp} * chunks) == 0 || chunks == 2) counts.push_back(chunks);
   return counts;
 }
 
@@ -173,7 +184,7 @@ void add_runs(RowReader& row, const FrameworkHabits& habits, const RunSpec& base
         spec.build.batch = size;
         spec.parallel.micro_batches = batch / dp / size;
         if (count > 1 && spec.parallel.micro_batches % spec.parallel.pp != 0) continue;
-        spec.build.accumulate = spec.parallel.micro_batches > 1 && !habits.fused_accumulation;
+        spec.build.accumulate = spec.parallel.micro_batches > 1 && !habits.sharded_accumulation;
         spec.parallel.chunks = count;
         spec.parallel.recompute = recompute;
         spec.check_memory = open;
@@ -206,7 +217,9 @@ TrainingRow read_training_row(RowReader& row, Catalogue& catalogue) {
   const AttentionKind attention = choose(row, "attention", kAttentions);
   spec.build.attention = attention == AttentionKind::eager ? habits.eager : attention;
   spec.build.fused = row.flag("compile");
+  spec.flash = habits.flash;
   read_hardware(row, catalogue, spec);
+  if (!spec.build.fused) spec.cluster.node.host_launch = max(spec.cluster.node.host_launch, kPythonLaunch);
   read_degrees(row, habits, spec.parallel);
   spec.build.context = spec.parallel.cp;
   TrainingRow result;

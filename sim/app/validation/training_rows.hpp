@@ -22,14 +22,15 @@ namespace tessera {
 /// What a framework decides that a row does not say (`framework`; any other name is the plain one).
 struct FrameworkHabits {
   std::string_view name;
-  AttentionKind eager;      // what it does where the row's attention is eager
-  double dropout;           // of GPT models
-  bool biases, positions;   // of GPT models
-  bool overlap;             // reduces gradients beside backward
-  bool fused_accumulation;  // adds gradients inside the products that make them
+  AttentionKind eager;        // what it does where the row's attention is eager
+  double dropout;             // of GPT models
+  bool biases, positions;     // of GPT models
+  bool overlap;               // reduces gradients beside backward
+  bool sharded_accumulation;  // adds up its share of the reduced gradients alone
   bool scattered_messages;
   std::optional<Dtype> reduced_as;
   Recompute selective;  // what it calls so
+  FlashGeneration flash;
 };
 const FrameworkHabits& habits_of(std::string_view framework);
 
