@@ -12,6 +12,8 @@ std::span<const Verb> verbs() {
            make_calibrate},
       Verb{"check", "find the mistakes in a scenario without running it", "tessera check scenarios/quickstart.yaml",
            make_check},
+      Verb{"import", "make a scenario of Megatron-LM's options",
+           "tessera import pretrain.sh --cluster dgx-h100 --out my-run", make_import},
       Verb{"list", "what there is: platforms, models, policies, operators, latency-models", "tessera list platforms",
            make_list},
       Verb{"microbench", "measure this machine's GPU with CUDA kernels; --plan says what would run",

@@ -9,6 +9,7 @@ namespace tessera {
 
 std::unique_ptr<Command> make_calibrate(CLI::App& app);
 std::unique_ptr<Command> make_check(CLI::App& app);
+std::unique_ptr<Command> make_import(CLI::App& app);
 std::unique_ptr<Command> make_list(CLI::App& app);
 std::unique_ptr<Command> make_microbench(CLI::App& app);
 std::unique_ptr<Command> make_predict(CLI::App& app);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <map>
 
 #include "sim/base/error.hpp"
@@ -15,6 +16,12 @@ bool is_kernel(const Task& task) {
   return std::holds_alternative<KernelId>(task.work);
 }
 
+/// Sharded parameters are gathered on a stream of their own, beside the reductions (FSDP).
+bool gathers_parameters(const Collective& collective) {
+  return collective.kind == CollectiveKind::all_gather &&
+         (collective.over == Dimension::dp || collective.over == Dimension::edp);
+}
+
 std::string line_name(const Task& task) {
   if (task.stream == StreamKind::compute) return "compute";
   if (is_kernel(task)) return "communication";
@@ -23,7 +30,19 @@ std::string line_name(const Task& task) {
     const bool next = collective.over == Dimension::next;
     return fmt::format("{} {}", collective.receives ? "receive" : "send", next ? "activations" : "gradients");
   }
+  if (gathers_parameters(collective)) return fmt::format("gather {}", to_string(collective.over));
   return fmt::format("communication {}", to_string(collective.over));
+}
+
+constexpr std::size_t kLineCodes = 32;
+
+/// As `line_name` tells lines apart, without making the name.
+std::size_t line_code(const Task& task) {
+  if (task.stream == StreamKind::compute) return 0;
+  if (is_kernel(task)) return 1;
+  const auto& collective = std::get<Collective>(task.work);
+  const bool second = is_message(collective) ? collective.receives : gathers_parameters(collective);
+  return 2 + 2 * static_cast<std::size_t>(collective.over) + (second ? 1 : 0);
 }
 
 }  // namespace
@@ -31,13 +50,16 @@ std::string line_name(const Task& task) {
 Program::Program(const Plan& the_plan, const CostTable& costs, const GpuSpec& gpu)
     : plan(the_plan), line_of(the_plan.tasks.size()), observed(the_plan.tasks.size()) {
   for (const KernelCost& cost : costs) kernels.push_back(device_kernel(cost, gpu));
-  std::map<std::pair<StreamKind, std::string>, std::vector<std::vector<std::uint32_t>>> sorted;
+  using Orders = std::vector<std::vector<std::uint32_t>>;
+  std::map<std::pair<StreamKind, std::string>, Orders> sorted;
+  std::array<Orders*, kLineCodes> known{};
   for (int stage = 0; stage < plan.spec.pp; ++stage) {
     for (std::size_t t = plan.stage_begin(stage); t < plan.stage_end(stage); ++t) {
       const Task& task = plan.tasks[t];
-      auto& orders = sorted[{task.stream, line_name(task)}];
-      orders.resize(static_cast<std::size_t>(plan.spec.pp));
-      auto& order = orders[static_cast<std::size_t>(stage)];
+      Orders*& orders = known[line_code(task)];
+      if (orders == nullptr) orders = &sorted[{task.stream, line_name(task)}];
+      orders->resize(static_cast<std::size_t>(plan.spec.pp));
+      auto& order = (*orders)[static_cast<std::size_t>(stage)];
       if (!is_kernel(task) && !order.empty()) observed[order.back()] = true;
       order.push_back(static_cast<std::uint32_t>(t));
       for (const TaskId before : task.after) observed[static_cast<std::size_t>(before)] = true;
@@ -122,16 +144,14 @@ void RankRun::join(std::size_t line, std::uint32_t task) {
   const Task& work = stage_.program.plan.tasks[task];
   const auto& collective = std::get<Collective>(work.work);
   const std::uint32_t group = stage_.routing.group_of(sender_of(collective), collective);
-  stage_.collectives.join(group, task,
-                          [this, line, task, joined = stage_.engine.now(),
-                           message = is_message(collective)](Seconds started) {
-                            // A receive is posted long before its message comes: waiting for that is no communication.
-                            stage_.recorder.task(gpu_, line, task, false, message ? started : joined,
-                                                 stage_.engine.now());
-                            done_[task] = true;
-                            positions_[line].in_collective = false;
-                            advance();
-                          });
+  stage_.collectives.join(
+      group, task, [this, line, task, joined = stage_.engine.now(), message = is_message(collective)](Seconds started) {
+        // A receive is posted long before its message comes: waiting for that is no communication.
+        stage_.recorder.task(gpu_, line, task, false, message ? started : joined, stage_.engine.now());
+        done_[task] = true;
+        positions_[line].in_collective = false;
+        advance();
+      });
 }
 
 /// Whose message it is; otherwise the rank itself.

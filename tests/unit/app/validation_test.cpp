@@ -147,14 +147,6 @@ TEST_F(Validation, ABadDataSheetShowsAllItsMistakes) {
   }
 }
 
-TEST_F(Validation, RecognisesWhatItCannotPredictYet) {
-  const std::string training = file("t.csv", "set,platform,n_gpus,tp,iter_time_s\nx,dgx-a100-40gb,8,1,0.5\n");
-  const ValidationReport report = validate({.files = {training}}, Fixed());
-  EXPECT_EQ(report.overall.n, 0u);
-  ASSERT_EQ(report.unsupported.size(), 1u);
-  EXPECT_EQ(report.unsupported[0].reason, "training measurements are not supported yet");
-}
-
 TEST_F(Validation, JsonHasTheContractsFields) {
   const Json json = to_json(validate({.files = {file("k.csv", kKernels)}}, Fixed()));
   const Json read = parse_json(json.dump(), "out");

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "models/activations.hpp"
 #include "sim/base/error.hpp"
 
 namespace tessera {
@@ -120,6 +121,53 @@ TEST(MemoryFootprint, FormulasAreInWords) {
 
 TEST(MemoryFootprint, RefusesWhatDoesNotDivide) {
   EXPECT_THROW(footprint(find_model("gpt2"), training(Dtype::bf16, AttentionKind::flash, 1, 64), {.tp = 5}), RunError);
+}
+
+// Korthikanti et al., arXiv 2205.05198: equation 4, s b h / t (34 + 5 a s / h) with sequence parallelism; selective
+// recomputation leaves 34 s b h / t (equation 6), full 2 s b h, of the layer's input alone.
+TEST(MemoryFootprint, SequenceParallelismAndRecomputationAreKorthikantis) {
+  const BuildOptions options = training(Dtype::fp16, AttentionKind::eager, 2, 1024);
+  const double sbh = 1024.0 * 2 * 4096, scores = 5.0 * 32 * 1024 / 4096;
+  ModelConfig config = find_model("gpt3-6.7b");
+  config.dropout = config.attention_dropout = 0.1;
+  const auto layer = [&](const ParallelSpec& spec) {
+    config.layers = 2;
+    const double two = component(footprint(config, options, spec), "activations");
+    config.layers = 3;
+    return component(footprint(config, options, spec), "activations") - two;
+  };
+  EXPECT_DOUBLE_EQ(layer({.tp = 4, .sequence_parallel = true}), sbh * (34 + scores) / 4);
+  EXPECT_DOUBLE_EQ(layer({.tp = 4, .recompute = Recompute::selective, .sequence_parallel = true}), sbh * 34 / 4);
+  EXPECT_DOUBLE_EQ(layer({.recompute = Recompute::full}), sbh * 2);
+}
+
+// ZeRO's table (arXiv 1910.02054, figure 1): of 2 + 2 + 12 B a parameter, 12, then 2, then 2 more are divided.
+TEST(MemoryFootprint, ShardingDividesStateGradientsAndParametersInTurn) {
+  const ModelConfig config = find_model("llama-2-7b");
+  const double parameters = 6738415616.0;
+  const auto state = [&](Sharding sharding) {
+    const MemoryFootprint f =
+        footprint(config, training(Dtype::bf16, AttentionKind::flash, 1, 512), {.dp = 64, .sharding = sharding});
+    return component(f, "weights") + component(f, "gradients") + component(f, "optimizer");
+  };
+  EXPECT_DOUBLE_EQ(state(Sharding::none), 16 * parameters);
+  EXPECT_DOUBLE_EQ(state(Sharding::zero1), (4 + 12.0 / 64) * parameters);
+  EXPECT_DOUBLE_EQ(state(Sharding::zero2), (2 + 14.0 / 64) * parameters);
+  EXPECT_DOUBLE_EQ(state(Sharding::zero3), 16.0 / 64 * parameters);
+}
+
+// The first device holds p micro-batches under 1F1B, all of them under GPipe, and (interleaved) p v + p - 1 chunks of
+// 1 / v: a factor of 1 + (p - 1) / (p v) (Korthikanti et al., section 4.2.3).
+TEST(MemoryFootprint, LiveMicroBatchesAreThoseOfTheSchedule) {
+  const auto passes = [](const ParallelSpec& spec, int device) {
+    return live_activations(spec, device, std::vector<Bytes>(static_cast<std::size_t>(spec.chunks), Bytes(1))).passes;
+  };
+  for (int device = 0; device < 4; ++device) {
+    EXPECT_EQ(passes({.pp = 4, .micro_batches = 16}, device), 4 - device);
+    EXPECT_EQ(passes({.pp = 4, .micro_batches = 16, .schedule = PipelineSchedule::gpipe}, device), 16);
+    EXPECT_EQ(passes({.pp = 4, .micro_batches = 16, .schedule = PipelineSchedule::zero_bubble}, device), 4);
+  }
+  EXPECT_EQ(passes({.pp = 4, .micro_batches = 16, .chunks = 3}, 0), 4 * 3 + 4 - 1);
 }
 
 }  // namespace
