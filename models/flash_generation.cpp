@@ -12,8 +12,8 @@ constexpr double kSecondOnHopper = 0.35, kThirdOnHopper = 0.75;
 
 double flash_slowdown(FlashGeneration generation, const GpuSpec& gpu) {
   if (generation == FlashGeneration::newest) return 1;
-  const bool later = gpu.matrix_unit == MatrixUnit::wgmma || gpu.matrix_unit == MatrixUnit::tcgen05;
-  const double second = later ? kThirdOnHopper / kSecondOnHopper : 1;
+  if (gpu.matrix_unit == MatrixUnit::tcgen05) return 1;
+  const double second = gpu.matrix_unit == MatrixUnit::wgmma ? kThirdOnHopper / kSecondOnHopper : 1;
   return generation == FlashGeneration::second ? second : second * kSecondOnAmpere / kFirstOnAmpere;
 }
 

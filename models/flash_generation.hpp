@@ -16,8 +16,8 @@ enum class FlashGeneration : std::uint8_t { newest, second, first };
 
 /// Share of the GPU's peak that the newest generation reaches over that of `generation`, as their papers state them:
 /// the first 25-40 % and the second 50-73 % of A100 (Dao, arXiv 2307.08691, abstract and section 1); the second 35 %,
-/// the third 75 % of H100 (Shah et al., arXiv 2407.08608, abstract). Blackwell as H100. Not modelled: head sizes,
-/// lengths, forward and backward apart.
+/// the third 75 % of H100 (Shah et al., arXiv 2407.08608, abstract). Blackwell is newer than both: frameworks run
+/// cuDNN's kernels there. Not modelled: head sizes, lengths, forward and backward apart, cuDNN on H100.
 double flash_slowdown(FlashGeneration generation, const GpuSpec& gpu);
 
 /// Prices training's attention kernels (one for all of it, and its backward) as those of `generation`.

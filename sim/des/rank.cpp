@@ -102,8 +102,6 @@ void RankRun::advance() {
 void RankRun::advance(std::size_t line) {
   Position& at = positions_[line];
   const auto& order = this->order(line);
-  const auto launched = [&, begin = stage_.program.plan.stage_begin(stage_.program.plan.stage_of(rank_))](
-                            std::uint32_t task) { return stage_.host.launched(task, begin); };
   while (at.next < order.size() && !at.in_collective) {
     const std::uint32_t task = order[at.next];
     if (!ready(task)) return;
@@ -131,6 +129,11 @@ void RankRun::advance(std::size_t line) {
   }
 }
 
+Seconds RankRun::launched(std::uint32_t task) const {
+  const Plan& plan = stage_.program.plan;
+  return stage_.host.launched(task, plan.stage_begin(plan.stage_of(rank_))) + host_behind_;
+}
+
 /// Everything on other lines that it waits for has ended; its own line runs in order anyway.
 bool RankRun::ready(std::uint32_t task) const {
   const auto& line_of = stage_.program.line_of;
@@ -148,6 +151,8 @@ void RankRun::join(std::size_t line, std::uint32_t task) {
       group, task, [this, line, task, joined = stage_.engine.now(), message = is_message(collective)](Seconds started) {
         // A receive is posted long before its message comes: waiting for that is no communication.
         stage_.recorder.task(gpu_, line, task, false, message ? started : joined, stage_.engine.now());
+        if (message && stage_.synchronous_messages)
+          host_behind_ += max(Seconds(0), stage_.engine.now() - launched(task));
         done_[task] = true;
         positions_[line].in_collective = false;
         advance();

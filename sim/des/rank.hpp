@@ -40,6 +40,7 @@ struct Stage {
   Engine& engine;
   Collectives& collectives;
   Recorder& recorder;
+  bool synchronous_messages = false;
 };
 
 class RankRun {
@@ -60,6 +61,7 @@ class RankRun {
   void advance();
   void advance(std::size_t line);
   [[nodiscard]] bool ready(std::uint32_t task) const;
+  [[nodiscard]] Seconds launched(std::uint32_t task) const;
   void join(std::size_t line, std::uint32_t task);
   [[nodiscard]] Rank sender_of(const Collective& collective) const;
   [[nodiscard]] std::string name_of(std::uint32_t task) const;
@@ -71,6 +73,7 @@ class RankRun {
   Rank rank_;
   std::size_t gpu_;
   GpuDevice& device_;
+  Seconds host_behind_{};                  // of its dates without waiting
   std::vector<DeviceKernel> own_kernels_;  // where its speed is another
   std::vector<bool> done_;                 // observed kernels and collectives
   std::vector<Position> positions_;        // per line

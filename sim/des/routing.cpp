@@ -8,10 +8,6 @@ namespace tessera {
 
 namespace {
 
-bool is_message(const Collective& collective) {
-  return collective.over == Dimension::next || collective.over == Dimension::previous;
-}
-
 /// A send_recv is a message whatever its group; a message of any kind is one.
 CollectiveKind kind_of(const Collective& collective) {
   return is_message(collective) ? CollectiveKind::send_recv : collective.kind;

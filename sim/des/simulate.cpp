@@ -127,9 +127,10 @@ Trace simulate(const SimulationInput& input) {
                                       recorder.task(g, line, task, true, start, end);
                                     }));
     for (std::size_t line = 0; line < program.lines.size(); ++line) devices.back()->add_stream();
-    ranks.push_back(std::make_unique<RankRun>(Stage{program, routing, host, engine, collectives, recorder},
-                                              static_cast<Rank>(folded ? g * static_cast<std::size_t>(alike) : g), g,
-                                              *devices.back(), gpu_speed(input.cluster, cast.simulated[g])));
+    ranks.push_back(std::make_unique<RankRun>(
+        Stage{program, routing, host, engine, collectives, recorder, input.options.synchronous_messages},
+        static_cast<Rank>(folded ? g * static_cast<std::size_t>(alike) : g), g, *devices.back(),
+        gpu_speed(input.cluster, cast.simulated[g])));
   }
   for (const auto& rank : ranks) rank->start();
   engine.run();

@@ -24,8 +24,9 @@ struct SimulationOptions {
   Fidelity fidelity = Fidelity::automatic;
   Fold fold = Fold::on;
   std::string dispatch = "streams";
-  bool cuda_graph = false;           // no host launches, nor `host_work`
-  std::vector<Seconds> host_work{};  // per task: what the host does before its launch, allocations; empty: nothing
+  bool cuda_graph = false;            // no host launches, nor `host_work`
+  std::vector<Seconds> host_work{};   // per task: what the host does before its launch, allocations; empty: nothing
+  bool synchronous_messages = false;  // the host waits for every message between stages before it goes on
   /// How NCCL does them; none: rings that fill `collective_payload`, (0, 1], of every link, with the links' latency.
   std::optional<CollectiveParameters> collectives{};
   double collective_payload = 1;

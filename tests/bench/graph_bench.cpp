@@ -36,5 +36,22 @@ void build_plan(benchmark::State& state) {
 }
 BENCHMARK(build_plan)->Arg(1)->Arg(16);
 
+/// The plan of scenarios/studies/gpt3-175b-1024.yaml, by micro-batches: linear in them.
+void build_interleaved_plan(benchmark::State& state) {
+  const Graph graph = build_graph(find_model("gpt3-175b"), training());
+  const ParallelSpec spec{.tp = 8,
+                          .dp = 16,
+                          .pp = 8,
+                          .micro_batches = state.range(0),
+                          .chunks = 4,
+                          .sharding = Sharding::zero1,
+                          .recompute = Recompute::selective,
+                          .sequence_parallel = true};
+  std::int64_t tasks = 0;
+  for (auto _ : state) tasks += static_cast<std::int64_t>(make_plan(graph, spec).tasks.size());
+  state.SetItemsProcessed(tasks);
+}
+BENCHMARK(build_interleaved_plan)->Arg(24)->Arg(48)->Arg(96)->Unit(benchmark::kMillisecond);
+
 }  // namespace
 }  // namespace tessera

@@ -21,17 +21,17 @@ constexpr auto kCore = AttentionKind::fused_softmax;
 constexpr auto kSelective = Recompute::selective;
 /// By the frameworks' sources and recipes; the first row is what an unknown one gets.
 constexpr std::array kHabits{
-    FrameworkHabits{"", AttentionKind::eager, 0, true, true, true, false, false, std::nullopt, kSelective,
+    FrameworkHabits{"", AttentionKind::eager, 0, true, true, true, false, false, false, std::nullopt, kSelective,
                     FlashGeneration::second},
-    FrameworkHabits{"megatron-core", kCore, 0.1, true, true, true, false, false, Dtype::fp32, kSelective,
-                    FlashGeneration::newest},
-    FrameworkHabits{"megatron-deepspeed", kCore, 0.1, true, true, false, false, false, std::nullopt, kSelective,
+    FrameworkHabits{"megatron-core", kCore, 0.1, true, true, true, false, false, true, Dtype::fp32, kSelective,
+                    FlashGeneration::second},
+    FrameworkHabits{"megatron-deepspeed", kCore, 0.1, true, true, false, false, false, true, std::nullopt, kSelective,
                     FlashGeneration::first},
-    FrameworkHabits{"megatron-lm-2021", kCore, 0.1, true, true, false, false, true, Dtype::fp32, kSelective,
+    FrameworkHabits{"megatron-lm-2021", kCore, 0.1, true, true, false, false, true, true, Dtype::fp32, kSelective,
                     FlashGeneration::first},
-    FrameworkHabits{"pytorch-fsdp", AttentionKind::eager, 0, false, false, true, true, false, std::nullopt, kSelective,
-                    FlashGeneration::first},
-    FrameworkHabits{"torchtitan", AttentionKind::eager, 0, false, false, true, true, false, Dtype::fp32,
+    FrameworkHabits{"pytorch-fsdp", AttentionKind::eager, 0, false, false, true, true, false, false, std::nullopt,
+                    kSelective, FlashGeneration::first},
+    FrameworkHabits{"torchtitan", AttentionKind::eager, 0, false, false, true, true, false, false, Dtype::fp32,
                     Recompute::operators, FlashGeneration::second},
 };
 
@@ -187,6 +187,7 @@ void add_runs(RowReader& row, const FrameworkHabits& habits, const RunSpec& base
         spec.build.accumulate = spec.parallel.micro_batches > 1 && !habits.sharded_accumulation;
         spec.parallel.chunks = count;
         spec.parallel.recompute = recompute;
+        spec.simulation.synchronous_messages = habits.synchronous_messages && count == 1;
         spec.check_memory = open;
         result.runs.push_back(std::move(spec));
       }

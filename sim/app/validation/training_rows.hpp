@@ -28,6 +28,7 @@ struct FrameworkHabits {
   bool overlap;               // reduces gradients beside backward
   bool sharded_accumulation;  // adds up its share of the reduced gradients alone
   bool scattered_messages;
+  bool synchronous_messages;  // the host waits at every message between stages, unless stages are interleaved
   std::optional<Dtype> reduced_as;
   Recompute selective;  // what it calls so
   FlashGeneration flash;

@@ -163,12 +163,6 @@ std::vector<std::size_t> measured_rows(const ValidatedFile& file) {
   return rows;
 }
 
-std::vector<Outcome> not_supported(std::size_t rows, MeasurementKind kind) {
-  const Outcome outcome{.prediction = std::nullopt,
-                        .unsupported = fmt::format("{} measurements are not supported yet", to_string(kind))};
-  return std::vector<Outcome>(rows, outcome);
-}
-
 void spread(ValidatedFile& file, const std::vector<Outcome>& predicted) {
   std::size_t next = 0;
   for (std::size_t i = 0; i < file.rows.size(); ++i) {
@@ -208,11 +202,9 @@ ValidationReport validate(const ValidationOptions& options, const LatencyModel& 
     } else if (file.kind == MeasurementKind::collective) {
       if (!collectives) collectives = load_collective_parameters();
       spread(file, predict_collective_rows(file.table, rows, options.defaults, catalogue, *collectives, mistakes));
-    } else if (file.kind == MeasurementKind::training) {
+    } else {
       spread(file, predict_training_rows(file.table, rows, options.defaults, catalogue, model, mistakes, step,
                                          options.profiles, options.host_launch));
-    } else {
-      spread(file, not_supported(rows.size(), file.kind));
     }
   }
   mistakes.check();

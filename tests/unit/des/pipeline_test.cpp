@@ -136,6 +136,21 @@ TEST(Pipeline, WaitingForAMessageIsIdleTime) {
   EXPECT_NEAR(trace.gpus[0].idle.value(), 30e-6, 1e-11);
 }
 
+// Launches of l = 50 us each outlast kernels. A host that runs ahead launches the first stage's backward as its fourth,
+// at 4 l. One that waits for messages starts its launches anew: activations at 2 l, forward at 3 l, backward at 4 l,
+// its message at 5 l, the first stage's backward at 6 l.
+TEST(Pipeline, AHostThatWaitsForMessagesLaunchesLater) {
+  constexpr Seconds kLaunch(50e-6);
+  ClusterSpec cluster = instant_cluster(2);
+  cluster.node.host_launch = kLaunch;
+  const BenchPipeline pipeline(2, 1, 1, Bytes(0), cluster);
+  SimulationOptions options = kGraphUnfolded;
+  options.cuda_graph = false;
+  EXPECT_NEAR(pipeline.run(options).makespan.value(), (4 * kLaunch + kBackward).value(), 1e-10);
+  options.synchronous_messages = true;
+  EXPECT_NEAR(pipeline.run(options).makespan.value(), (6 * kLaunch + kBackward).value(), 1e-10);
+}
+
 TEST(Pipeline, FoldedStagesAgreeWithUnfolded) {
   for (const int dp : {2, 4}) {
     const BenchPipeline pipeline(2, dp, 4, Bytes(1e6), small_cluster(2 * dp));

@@ -10,6 +10,7 @@ TEST(FlashGeneration, OldKernelsAreSlowerByTheirPapersShares) {
   const GpuSpec a100 = find_gpu("A100-SXM-80GB"), h100 = find_gpu("H100-SXM-80GB");
   EXPECT_EQ(flash_slowdown(FlashGeneration::newest, h100), 1);
   EXPECT_EQ(flash_slowdown(FlashGeneration::second, a100), 1);
+  EXPECT_EQ(flash_slowdown(FlashGeneration::first, find_gpu("B200-SXM-180GB")), 1);
   EXPECT_NEAR(flash_slowdown(FlashGeneration::first, a100), 61.5 / 32.5, 1e-12);
   EXPECT_NEAR(flash_slowdown(FlashGeneration::second, h100), 75.0 / 35.0, 1e-12);
   EXPECT_NEAR(flash_slowdown(FlashGeneration::first, h100), 75.0 / 35.0 * 61.5 / 32.5, 1e-12);
