@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "models/collectives/parameters.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
@@ -254,6 +255,7 @@ std::vector<Outcome> predict_training_rows(const CsvTable& table, std::span<cons
   const std::size_t before = mistakes.count();
   std::vector<TrainingRow> read;
   read.reserve(rows.size());
+  const CollectiveParameters collectives = load_collective_parameters();
   for (const std::size_t row : rows) {
     RowReader reader(table, row, defaults, mistakes);
     read.push_back(read_training_row(reader, catalogue));
@@ -262,6 +264,7 @@ std::vector<Outcome> predict_training_rows(const CsvTable& table, std::span<cons
       for (const Profile& profile : profiles)
         if (profile.gpu == spec.cluster.gpu.name) launch = profile.launch_time(launch);
       launch = host_launch.value_or(launch);
+      spec.simulation.collectives = collectives;
     }
   }
   std::vector<Outcome> outcomes(rows.size());
