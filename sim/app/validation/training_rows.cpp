@@ -33,7 +33,7 @@ constexpr std::array kHabits{
     FrameworkHabits{"pytorch-fsdp", AttentionKind::eager, 0, false, false, true, true, false, false, std::nullopt,
                     kSelective, FlashGeneration::first},
     FrameworkHabits{"torchtitan", AttentionKind::eager, 0, false, false, true, true, false, false, Dtype::fp32,
-                    Recompute::operators, FlashGeneration::second},
+                    Recompute::operators, FlashGeneration::second, true},
 };
 
 template <class T>
@@ -143,10 +143,13 @@ void read_degrees(RowReader& row, const FrameworkHabits& habits, ParallelSpec& p
   parallel.reduced_as = habits.reduced_as;
 }
 
-/// Micro-batches that a row leaves open: powers of two, the largest that anybody would try.
-std::vector<std::int64_t> micro_batch_sizes(RowReader& row, std::int64_t per_replica) {
+/// Micro-batches that a row leaves open: the framework's default in a pipeline (torchtitan: as many micro-batches as
+/// stages), else powers of two, the largest that anybody would try.
+std::vector<std::int64_t> micro_batch_sizes(RowReader& row, const FrameworkHabits& habits, std::int64_t per_replica,
+                                            int pp) {
   constexpr std::int64_t kLargest = 8;
   if (!row.text("mbs").empty()) return {row.integer("mbs", 1)};
+  if (habits.micro_batch_per_stage && pp > 1 && per_replica % pp == 0) return {per_replica / pp};
   std::vector<std::int64_t> sizes;
   for (std::int64_t size = 1; size <= kLargest && per_replica % size == 0; size *= 2) sizes.push_back(size);
   return sizes;
@@ -172,7 +175,7 @@ void add_runs(RowReader& row, const FrameworkHabits& habits, const RunSpec& base
   const std::int64_t batch = row.need_integer("gbs");
   const int dp = base.parallel.dp;
   if (batch < 1 || batch % dp != 0) return row.mistake("gbs", fmt::format("expected a multiple of dp {}", dp));
-  const auto sizes = micro_batch_sizes(row, batch / dp);
+  const auto sizes = micro_batch_sizes(row, habits, batch / dp, base.parallel.pp);
   const auto chunks = chunk_counts(row, base.model.layers, base.parallel.pp);
   const auto recomputed = recomputations(row, habits);
   const bool open = sizes.size() * chunks.size() * recomputed.size() > 1;
