@@ -68,7 +68,8 @@ TEST(CollectiveRows, EveryMistakeIsNamedAtItsCell) {
     FAIL();
   } catch (const InputError& error) {
     const std::string text = error.what();
-    EXPECT_THAT(text, HasSubstr("c.csv:2: error: collective: unknown collective 'all_reduse'; did you mean 'all_reduce'?"));
+    EXPECT_THAT(text,
+                HasSubstr("c.csv:2: error: collective: unknown collective 'all_reduse'; did you mean 'all_reduce'?"));
     EXPECT_THAT(text, HasSubstr("at most 8 there, found 9"));
     EXPECT_THAT(text, HasSubstr("equally many on each of 2 nodes"));
     EXPECT_THAT(text, HasSubstr("expected 1 to 1e+15 bytes, found -8"));
