@@ -56,7 +56,7 @@ class Planner {
   // planner_shards.cpp: gradients, sharded parameters, the optimizer
   void enter_layer(std::int32_t layer);
   void leave_layer();
-  void gather_parameters(std::int32_t layer, Tasks after);
+  void gather_parameters(std::int32_t layer, const Tasks& after);
   [[nodiscard]] bool gathers(std::int32_t layer) const;
   [[nodiscard]] bool reduces_now() const;
   void add_gradient(const RankOperator& local, TaskId completed_by);

@@ -35,7 +35,7 @@ void Planner::enter_layer(std::int32_t layer) {
   gather_parameters(layer, layer_ends_[1] ? Tasks{*layer_ends_[1]} : Tasks{});
 }
 
-void Planner::gather_parameters(std::int32_t layer, Tasks after) {
+void Planner::gather_parameters(std::int32_t layer, const Tasks& after) {
   for (const bool experts : {false, true}) {
     const Bytes bytes = of_layer(experts ? operators().experts : operators().parameters, layer);
     if (!(bytes > Bytes(0)) || (experts && spec().dp == spec().ep)) continue;

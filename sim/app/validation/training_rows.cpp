@@ -25,7 +25,7 @@ constexpr std::array kHabits{
     FrameworkHabits{"", AttentionKind::eager, 0, true, true, true, false, false, false, std::nullopt, kSelective,
                     FlashGeneration::second},
     FrameworkHabits{"megatron-core", kCore, 0.1, true, true, true, false, false, true, Dtype::fp32, kSelective,
-                    FlashGeneration::second},
+                    FlashGeneration::second, 40e6},
     FrameworkHabits{"megatron-deepspeed", kCore, 0.1, true, true, false, false, false, true, std::nullopt, kSelective,
                     FlashGeneration::first},
     FrameworkHabits{"megatron-lm-2021", kCore, 0.1, true, true, false, false, true, true, Dtype::fp32, kSelective,
@@ -33,7 +33,7 @@ constexpr std::array kHabits{
     FrameworkHabits{"pytorch-fsdp", AttentionKind::eager, 0, false, false, true, true, false, false, std::nullopt,
                     kSelective, FlashGeneration::first},
     FrameworkHabits{"torchtitan", AttentionKind::eager, 0, false, false, true, true, false, false, Dtype::fp32,
-                    Recompute::operators, FlashGeneration::second, true},
+                    Recompute::operators, FlashGeneration::second, 0, true},
 };
 
 template <class T>
@@ -141,6 +141,10 @@ void read_degrees(RowReader& row, const FrameworkHabits& habits, ParallelSpec& p
   parallel.overlap = habits.overlap;
   parallel.scattered_messages = habits.scattered_messages;
   parallel.reduced_as = habits.reduced_as;
+  // Megatron-LM's DistributedDataParallel: max(40 M, 1 M x replicas) elements.
+  if (habits.bucket_elements > 0)
+    parallel.bucket =
+        std::max(habits.bucket_elements, 1e6 * parallel.dp) * element_size(parallel.reduced_as.value_or(Dtype::bf16));
 }
 
 /// Micro-batches that a row leaves open: the framework's default in a pipeline (torchtitan: as many micro-batches as

@@ -32,6 +32,7 @@ struct FrameworkHabits {
   std::optional<Dtype> reduced_as;
   Recompute selective;  // what it calls so
   FlashGeneration flash;
+  double bucket_elements = 0;          // at least so many gradients in a bucket, 1 M per replica; 0: PyTorch's bytes
   bool micro_batch_per_stage = false;  // its default in a pipeline: as many micro-batches as stages
 };
 const FrameworkHabits& habits_of(std::string_view framework);

@@ -29,7 +29,7 @@ struct ValidationOptions {
   std::map<std::string, std::string> defaults{};  // `gpu`, `platform`: for rows that do not say
   RuntimeColumn runtime = RuntimeColumn::used;
   std::optional<CollectiveParameters> collectives{};  // none: the committed ones
-  std::optional<Seconds> host_launch{};  // of training rows, instead of their platforms' own
+  std::optional<Seconds> host_launch{};               // of training rows, instead of their platforms' own
 };
 
 /// The chosen rows of one file; `rows` and `outcomes` are parallel.

@@ -87,7 +87,7 @@ TEST_F(MegatronArguments, MistakesComeTogether) {
   const std::string why = refusal(
       "--num-layers 24\n--hidden-size wide\n--num-attention-heads 16 --seq-length 64 --micro-batch-size 1 "
       "--pipeline-model-parallel-size 4 --num-layers-per-virtual-pipeline-stage 4 --num-experts 8");
-  EXPECT_THAT(why, HasSubstr("args.sh:2:1: --hidden-size: expected a positive whole number, found 'wide'"));
+  EXPECT_THAT(why, HasSubstr("args.sh:2:1: error: --hidden-size: expected a positive whole number, found 'wide'"));
   EXPECT_THAT(why, HasSubstr("missing option --global-batch-size"));
   EXPECT_THAT(why, HasSubstr("24 layers are not divided over 4 stages"));
   EXPECT_THAT(why, HasSubstr("experts are read with --swiglu alone"));
