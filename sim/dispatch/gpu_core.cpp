@@ -15,7 +15,7 @@ constexpr std::size_t kHardwareQueues = 32;
 
 }  // namespace
 
-GpuCore::GpuCore(const GpuSpec& gpu, DispatchPolicy& policy, GpuCoreOptions options)
+GpuCore::GpuCore(const GpuSpec& gpu, DispatchPolicy& policy, const GpuCoreOptions& options)
     : policy_(&policy),
       options_(options),
       sms_(gpu.sms),

@@ -79,7 +79,7 @@ struct GpuCoreOptions {
 /// Kernels of a stream run in order; those at the heads of streams share the GPU by the policy's rules.
 class GpuCore {
  public:
-  GpuCore(const GpuSpec& gpu, DispatchPolicy& policy, GpuCoreOptions options);
+  GpuCore(const GpuSpec& gpu, DispatchPolicy& policy, const GpuCoreOptions& options);
   /// Before anything else; again for copies, which go on under another clock.
   void bind(GpuExecutor& executor, GpuListener& listener, DispatchPolicy& policy);
   /// Hands what runs and what is to come to the bound clock, which does not know it yet.
