@@ -29,7 +29,7 @@ constexpr std::array<std::string_view, kCollectiveConstants> kNames{"start_kcycl
                                                                     "pair_copy_bytes_per_clock_and_sm",
                                                                     "nvls_start_kcycles",
                                                                     "nvls_ratio",
-                                                                    "net_hop_ratio",
+                                                                    "net_start_ratio",
                                                                     "net_ratio"};
 
 Json constants_json(const CollectiveConstants& constants) {

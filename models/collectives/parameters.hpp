@@ -35,7 +35,7 @@ enum class CollectiveConstant : std::uint8_t {
   pair_copy,          // what the SMs move to all peers together
   nvls_start,         // on top of `start`
   nvls,               // of the switch's rate as NCCL's tuner has it
-  net_hop,            // times the tuner's latency of a step over the network
+  net_start,          // the first step over the network, times the tuner's latency of one
   net,                // of the NIC
 };
 inline constexpr std::size_t kCollectiveConstants = 22;

@@ -88,17 +88,23 @@ class Pricing {
     return cost;
   }
 
+  /// Steps over the network: the first pays for setting out, which is fitted (on two nodes, where no more can be told);
+  /// the others take what NCCL's tuner expects.
+  [[nodiscard]] Seconds over_network(double steps, Seconds step) const {
+    if (steps <= 0) return {};
+    return (c_[net_start] + steps - 1) * step + steps * shape_.longest_hop;
+  }
+
   [[nodiscard]] Seconds step_time(CollectiveAlgorithm algorithm, WireProtocol protocol) const {
     const auto p = static_cast<std::size_t>(protocol);
     const std::array hop{c_[hop_ll], c_[hop_ll128], c_[hop_simple]};
     if (algorithm == CollectiveAlgorithm::tree) {
       const double levels = std::floor(std::log2(shape_.nodes));
-      return 2 * (shape_.largest_node - 1) * cycles(hop[p]) +
-             2 * levels * (c_[net_hop] * Seconds(kNetTree[p]) + shape_.longest_hop);
+      return 2 * (shape_.largest_node - 1) * cycles(hop[p]) + over_network(2 * levels, Seconds(kNetTree[p]));
     }
     const int steps = ring_steps(kind_, shape_.ranks),
               over_net = shape_.nodes > 1 ? ring_steps(kind_, shape_.nodes) : 0;
-    return (steps - over_net) * cycles(hop[p]) + over_net * (c_[net_hop] * Seconds(kNetRing[p]) + shape_.longest_hop);
+    return (steps - over_net) * cycles(hop[p]) + over_network(over_net, Seconds(kNetRing[p]));
   }
 
   [[nodiscard]] CollectiveCost stepped(CollectiveAlgorithm algorithm, WireProtocol protocol) const {
@@ -118,8 +124,7 @@ class Pricing {
   [[nodiscard]] CollectiveCost in_switch(CollectiveAlgorithm algorithm) const {
     const double levels = std::floor(std::log2(shape_.nodes));
     return priced({.algorithm = algorithm,
-                   .wait = cycles(c_[start] + c_[nvls_start]) +
-                           2 * levels * (c_[net_hop] * Seconds(kNetNvlsTree) + shape_.longest_hop),
+                   .wait = cycles(c_[start] + c_[nvls_start]) + over_network(2 * levels, Seconds(kNetNvlsTree)),
                    .inside = 1 / (c_[nvls] * shape_.nvls_share),
                    .between = 1 / c_[net],
                    .channels = kSwitchChannels});
@@ -131,7 +136,7 @@ class Pricing {
     const int peers = message ? 1 : shape_.ranks - 1;
     CollectiveCost cost{.algorithm = algorithm, .protocol = protocol, .channels = kChannels};
     cost.wait = cycles(c_[pair_start] + c_[pair_peer] * peers);
-    if (shape_.nodes > 1) cost.wait += c_[net_hop] * Seconds(kNetRing[p]) + shape_.longest_hop;
+    if (shape_.nodes > 1) cost.wait += over_network(1, Seconds(kNetRing[p]));
     const double link = shape_.intra == IntraNode::nvswitch ? c_[pair_switched] * shape_.usable_link : link_share();
     const Bytes volume = collective_volume(algorithm, kind_, shape_.ranks, bytes_);
     const BytesPerSec rate = rates(algorithm).inside;

@@ -131,6 +131,9 @@ void check_batch_split(Reader& r, const RunSection& s, std::int64_t dp) {
 
 void check_stages(Reader& r, const ParallelSection& s, const ModelConfig& model) {
   if (s.pp * s.chunks == 1 && s.stage_layers.empty()) return;
+  if (s.pp == 1 && s.chunks > 1)
+    return r.error("parallel",
+                   fmt::format("chunks {}: pp is 1, and only a pipeline of 2 GPUs or more interleaves", s.chunks));
   if (model.decoder_layers > 0)
     return r.error("parallel", fmt::format("{}: pipelines of encoder-decoder models are not modelled", model.name));
   try {

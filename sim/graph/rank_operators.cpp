@@ -26,6 +26,8 @@ void check(const Graph& graph, const ParallelSpec& spec) {
   require_positive("cp", spec.cp);
   require_positive("ep", spec.ep);
   require_positive("chunks", spec.chunks);
+  if (spec.chunks > 1 && spec.pp == 1)
+    throw RunError(fmt::format("chunks {}: pp is 1, and only a pipeline of 2 GPUs or more interleaves", spec.chunks));
   require_positive("micro_batches", spec.micro_batches);
   check_experts(graph, spec);
   if (!(spec.bucket > Bytes(0)))

@@ -138,7 +138,9 @@ void add_time_split(Lines& out, const Summary& s) {
 
 void add_operators(Lines& out, const Summary& s) {
   const auto shown = std::min<std::size_t>(kOperatorsShown, s.operators.size());
-  out.title(fmt::format("The {} operators that cost most, per GPU", shown));
+  out.title(fmt::format("The {} operators that cost most, {}", shown,
+                        s.parallel.pp > 1 ? fmt::format("summed over a GPU of each of the {} stages", s.parallel.pp)
+                                          : std::string("per GPU")));
   out.add("  {:<41}{:>7}{:>9}{:>18}{:>8}   {}", "", "calls", "p50", "p10 - p90", "of step", "from");
   for (std::size_t i = 0; i < shown; ++i) {
     const OperatorShare& op = s.operators[i];

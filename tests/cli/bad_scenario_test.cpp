@@ -76,6 +76,8 @@ INSTANTIATE_TEST_SUITE_P(
              "expected a whole number, found 'x'"},
         Case{"fewer_layers_than_stages", "{tp: 2, dp: 4, bucket: 25 MiB}", "{pp: 16}", 12, 15,
              "gpt2: 12 layers are fewer than the 16 stages of pp"},
+        Case{"chunks_without_pipeline", "tp: 2, dp: 4", "tp: 2, dp: 4, chunks: 2", 12, 15,
+             "chunks 2: pp is 1, and only a pipeline of 2 GPUs or more interleaves"},
         Case{"unknown_cluster", "dgx-h100", "dgx-h10", 11, 14, "did you mean 'dgx-h100'?"},
         Case{"unknown_model", "model: gpt2", "model: gtp2", 5, 14, "did you mean 'gpt2'?"},
         Case{"unknown_mode", "training", "trainng", 6, 13, "did you mean 'training'?"},

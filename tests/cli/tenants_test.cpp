@@ -89,6 +89,14 @@ TEST(Tenants, MigSliceThatTheGpuDoesNotHave) {
   EXPECT_THAT(none.err, HasSubstr("V100-SXM2-32GB"));
 }
 
+TEST(Tenants, NoArrivalWithinTheDurationIsExitOne) {
+  const Scratch scratch;
+  const std::string trace = "{trace: " + scratch.file("late.csv", "arrival_s\n5\n7\n") + "}";
+  const Outcome outcome = run_program("simulate " + scratch.file("s.yaml", with(good(), "{rate: 200 Hz}", trace)));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("no request arrives within 20.0 ms"));
+}
+
 TEST(Tenants, TogetherTooLargeIsExitOneWithWhatEachHolds) {
   const Scratch scratch;
   const std::string path = scratch.file(

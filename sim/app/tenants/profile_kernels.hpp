@@ -18,7 +18,7 @@ struct ProfileKernel {
   Seconds duration;
 };
 
-/// Columns Name, Profile (1: bound by arithmetic, 0: by memory, -1: unknown), SM_usage, Duration (ns). InputError with
+/// Columns Name, Profile (1: bound by arithmetic, 0: by memory, -1: unknown), SM_usage, Duration (in ns). InputError with
 /// every bad row: a duration or SM need that is not positive, another class.
 std::vector<ProfileKernel> read_profile_kernels(const std::filesystem::path& path);
 

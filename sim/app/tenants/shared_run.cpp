@@ -45,7 +45,9 @@ Arrivals arrivals_of(const TenantSection& tenant, const std::vector<Seconds>& da
   Arrivals arrivals;
   if (!tenant.arrivals) return arrivals;
   if (tenant.arrivals->rate || tenant.arrivals->trace) {
+    if (dates.empty()) throw RunError(fmt::format("{}: no request arrives within {}", tenant.name, format(end)));
     arrivals.dates = every(dates, copies, copy);
+    if (arrivals.dates.empty()) arrivals.requests = 0;  // fewer requests than GPUs
     return arrivals;
   }
   arrivals.until = end;

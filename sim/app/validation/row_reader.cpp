@@ -72,6 +72,13 @@ std::int64_t RowReader::need_integer(std::string_view column) {
   return integer(column, 1);
 }
 
+std::int64_t RowReader::need_count(std::string_view column) {
+  const std::int64_t count = need_integer(column);
+  if (count >= 1 && count <= kMostCount) return count;
+  mistake(column, fmt::format("expected 1 to {}, found {}", kMostCount, count));
+  return 1;
+}
+
 bool RowReader::flag(std::string_view column) {
   const std::int64_t value = integer(column, 0);
   if (value != 0 && value != 1) mistake(column, fmt::format("expected 0 or 1, found {}", value));

@@ -31,6 +31,8 @@ class Mistakes {
 
 class RowReader {
  public:
+  static constexpr std::int64_t kMostCount = 1 << 20;  // as in a model's config.json
+
   /// `defaults` fill columns that are missing or cells that are empty; all arguments outlive the reader.
   RowReader(const CsvTable& table, std::size_t row, const std::map<std::string, std::string>& defaults,
             Mistakes& mistakes)
@@ -44,6 +46,8 @@ class RowReader {
   [[nodiscard]] std::int64_t integer(std::string_view column, std::int64_t otherwise);
   /// As `integer`; empty is a mistake.
   [[nodiscard]] std::int64_t need_integer(std::string_view column);
+  /// A number of things, from 1 to kMostCount; 1 where it is none, which is a mistake.
+  [[nodiscard]] std::int64_t need_count(std::string_view column);
   /// 0 or 1; empty is 0.
   [[nodiscard]] bool flag(std::string_view column);
 

@@ -85,12 +85,12 @@ void make_gpt(ModelConfig& m, const FrameworkHabits& habits, std::int64_t sequen
 ModelConfig model_of_shape(RowReader& row, const FrameworkHabits& habits, std::int64_t sequence) {
   ModelConfig m;
   m.name = row.text("model");
-  m.layers = row.need_integer("n_layers");
-  m.hidden = std::max<std::int64_t>(1, row.need_integer("hidden"));
+  m.layers = row.need_count("n_layers");
+  m.hidden = row.need_count("hidden");
   m.ffn = row.integer("ffn", 4 * m.hidden);
-  m.heads = std::max<std::int64_t>(1, row.need_integer("heads"));
+  m.heads = row.need_count("heads");
   m.kv_heads = row.integer("kv_heads", m.heads);
-  m.vocab = row.need_integer("vocab");
+  m.vocab = row.need_count("vocab");
   m.head_dim = m.hidden / m.heads;
   const Family family = choose(row, "family", kFamilies);
   const bool llama = family == Family::llama || (family == Family::mixed && m.ffn != 4 * m.hidden);
@@ -112,7 +112,7 @@ Dtype read_precision(RowReader& row, BuildOptions& build) {
 
 void read_hardware(RowReader& row, Catalogue& catalogue, RunSpec& spec) {
   const ClusterSpec* platform = catalogue.platform(row);
-  const std::int64_t gpus = row.need_integer("n_gpus");
+  const std::int64_t gpus = row.need_count("n_gpus");
   if (platform == nullptr || gpus < 1) return;
   spec.cluster = *platform;
   if (gpus <= platform->gpus()) return;
@@ -127,7 +127,7 @@ void read_hardware(RowReader& row, Catalogue& catalogue, RunSpec& spec) {
 void read_degrees(RowReader& row, const FrameworkHabits& habits, ParallelSpec& parallel) {
   const auto degree = [&](std::string_view column) { return static_cast<int>(row.integer(column, 1)); };
   parallel.tp = degree("tp"), parallel.pp = degree("pp"), parallel.cp = degree("cp"), parallel.ep = degree("ep");
-  const std::int64_t gpus = row.need_integer("n_gpus");
+  const std::int64_t gpus = row.need_count("n_gpus");
   const int model = parallel.tp * parallel.pp * parallel.cp;
   if (model < 1 || gpus % model != 0) {
     row.mistake("n_gpus", fmt::format("tp {} x cp {} x pp {} does not divide {} GPUs", parallel.tp, parallel.cp,

@@ -55,6 +55,14 @@ TEST(TrainingRow, TheShapeWinsOverTheLabel) {
   EXPECT_FALSE(spec.check_memory);  // everything was said: it was measured, so it fitted
 }
 
+TEST(TrainingRow, CountsAreFromOneOn) {
+  const Read r =
+      read("dgx-h100,0,fp16,gpt2,gpt,-1,1024,4096,16,16,0,1024,4,64,1,1,1,1,1,0,none,full,eager,torchtitan,0,1");
+  EXPECT_THAT(r.mistakes, HasSubstr("n_layers: expected 1 to 1048576, found -1"));
+  EXPECT_THAT(r.mistakes, HasSubstr("vocab: expected 1 to 1048576, found 0"));
+  EXPECT_THAT(r.mistakes, HasSubstr("n_gpus: expected 1 to 1048576, found 0"));
+}
+
 TEST(TrainingRow, NarrowPrecisionIsThatOfTheProducts) {
   const Read r =
       read("dgx-h100,8,fp8,L,llama,32,4096,14336,32,8,128256,8192,1,8,1,1,1,8,1,0,fsdp,selective,flash,torchtitan,1,1");
