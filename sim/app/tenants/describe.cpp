@@ -78,7 +78,8 @@ void describe(Reader& r, ArrivalsSection& s) {
 void describe(Reader& r, TenantSection& s) {
   r.required("name", s.name, "of the tenant, in every table");
   r.optional("model", s.model, "a built-in model (`tessera list models`) or a Hugging Face config.json; or:");
-  r.optional("profile", s.profile, "kernels measured one by one: CSV with columns Name, Profile, SM_usage, and Duration in ns");
+  r.optional("profile", s.profile,
+             "kernels measured one by one: CSV with columns Name, Profile, SM_usage, and Duration in ns");
   r.optional("mode", s.mode, "a request is a forward pass, or a training step");
   r.optional("dtype", s.dtype, "of weights, activations and gradients");
   r.optional("batch", s.batch, "samples of a request");

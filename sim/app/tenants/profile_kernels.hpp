@@ -18,8 +18,8 @@ struct ProfileKernel {
   Seconds duration;
 };
 
-/// Columns Name, Profile (1: bound by arithmetic, 0: by memory, -1: unknown), SM_usage, Duration (in ns). InputError with
-/// every bad row: a duration or SM need that is not positive, another class.
+/// Columns Name, Profile (1: bound by arithmetic, 0: by memory, -1: unknown), SM_usage, Duration (in ns). InputError
+/// with every bad row: a duration or SM need that is not positive, another class.
 std::vector<ProfileKernel> read_profile_kernels(const std::filesystem::path& path);
 
 /// A kernel as the sharing engine takes it: a block per SM that it needs. What it moves was not measured: memory-bound
