@@ -22,11 +22,12 @@ struct Argument {
   int line = 0;
 };
 
-/// Words of the file: options with the word behind them, unless that is an option too.
+/// Words of the file, a shell's comments left out: options with the word behind them, unless that is an option too.
 std::map<std::string, Argument, std::less<>> words_of(std::string_view text) {
   std::map<std::string, Argument, std::less<>> found;
   std::string option, word;
   int line = 1;
+  bool comment = false;
   const auto end_word = [&] {
     if (word.starts_with("--")) {
       const std::size_t equals = word.find('=');
@@ -39,6 +40,8 @@ std::map<std::string, Argument, std::less<>> words_of(std::string_view text) {
     word.clear();
   };
   for (const char c : text) {
+    comment = c != '\n' && (comment || (c == '#' && word.empty()));
+    if (comment) continue;
     if (c == ' ' || c == '\t' || c == '\n' || c == '\r' || c == '"' || c == '\'' || c == '(' || c == ')')
       end_word();
     else
@@ -109,7 +112,8 @@ Sizes sizes_of(Arguments& a) {
   s.sequence = a.number("seq-length", {});
   s.positions = a.number("max-position-embeddings", s.sequence);
   s.vocab = a.number("vocab-size", 50257);  // GPT-2's, which its examples train with
-  s.ffn = a.number("ffn-hidden-size", 4 * s.hidden);
+  // Gated blocks are narrower by default: 2/3 of the plain width, in multiples of 64 (Megatron-LM's arguments.py).
+  s.ffn = a.number("ffn-hidden-size", a.flag("swiglu") ? 8 * s.hidden / 3 / 64 * 64 : 4 * s.hidden);
   return s;
 }
 

@@ -83,6 +83,14 @@ TEST_F(MegatronArguments, NamesWhatItDoesNotUse) {
   EXPECT_THAT(imported.ignored, ElementsAre("clip-grad", "lr"));
 }
 
+TEST_F(MegatronArguments, CommentsAreNoOptionsAndGatedBlocksAreNarrower) {
+  const RunSpec spec = run_of(
+      "# --pipeline-model-parallel-size 4\n--num-layers 2 --hidden-size 4096 --num-attention-heads 32 --seq-length 64 "
+      "--micro-batch-size 1 --global-batch-size 8 --swiglu # --ffn-hidden-size 512\n");
+  EXPECT_EQ(spec.parallel.pp, 1);
+  EXPECT_EQ(spec.model.ffn, 10880);  // int(4 x 4096 x 2 / 3 / 64) x 64
+}
+
 TEST_F(MegatronArguments, MistakesComeTogether) {
   const std::string why = refusal(
       "--num-layers 24\n--hidden-size wide\n--num-attention-heads 16 --seq-length 64 --micro-batch-size 1 "
