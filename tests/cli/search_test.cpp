@@ -355,6 +355,15 @@ TEST(Search, MistakesOfASearchAroundAGpu) {
   }
 }
 
+TEST(Search, ResultsGoIntoAFolder) {
+  const Scratch scratch;
+  const std::string file = scratch.file("small.yaml", scenario(kSpace)), taken = scratch.file("taken", "mine");
+  const Outcome outcome = run_program("search " + file + " --out " + taken);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_THAT(outcome.err, HasSubstr("--out: error: expected a folder, " + taken + " is a file"));
+  EXPECT_EQ(read_file(taken), "mine");
+}
+
 TEST(Search, WrongUsage) {
   EXPECT_THAT(run_program("search").err, HasSubstr("search: give a scenario file or --reference"));
   EXPECT_EQ(run_program("search").code, 2);

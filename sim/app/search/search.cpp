@@ -18,6 +18,7 @@
 #include <CLI/CLI.hpp>
 
 #include "sim/app/inputs.hpp"
+#include "sim/app/output_path.hpp"
 #include "sim/app/progress.hpp"
 #include "sim/app/search/gpu_scenario.hpp"
 #include "sim/app/search/search_files.hpp"
@@ -79,6 +80,7 @@ class Search final : public Command {
     }
     const SearchFile file = read_search(scenario_, settings_);
     folder_ = out_.empty() ? std::filesystem::path("results") / file.scenario.name : std::filesystem::path(out_);
+    require_output_folder(folder_);
     begin_ = Clock::now();
     const InterruptGuard guard;
     return search(file);
@@ -109,6 +111,7 @@ class Search final : public Command {
   [[nodiscard]] int search_gpu(const Document& document) const {
     const GpuScenario scenario = read<GpuScenario>(document);
     const auto folder = out_.empty() ? std::filesystem::path("results") / scenario.name : std::filesystem::path(out_);
+    require_output_folder(folder);
     const GpuSearchResult result = [&] {
       const Progress line(fmt::format("searching around {}", scenario.gpu.around));
       return search_around(scenario);
