@@ -20,7 +20,7 @@ namespace {
 
 /// A slice in the event loop.
 struct SliceRun {
-  SliceRun(Engine& engine, std::size_t slice, const Program& program, const TenantGpu& gpu)
+  SliceRun(Engine& engine, std::size_t slice, const SliceProgram& program, const TenantGpu& gpu)
       : run(program, gpu.policy, gpu.options), clock(engine, slice, run.core()), forecast(run, clock, program) {
     run.bind(clock, gpu.policy);
     run.core().set_forecast(&forecast);
@@ -34,14 +34,14 @@ struct SliceRun {
 
 /// Slices with tenants; `gpu`: whose they are.
 struct Slices {
-  std::vector<Program> programs;
+  std::vector<SliceProgram> programs;
   std::vector<std::size_t> gpu;
   std::vector<EngineGpu> engine;
 
   explicit Slices(std::span<const TenantGpu> gpus) {
     for (std::size_t g = 0; g < gpus.size(); ++g) {
       const TenantSet set{gpus[g].tenants, gpus[g].gpu, gpus[g].options};
-      for (Program& program : build_programs(set, gpus[g].policy.deploy(set))) {
+      for (SliceProgram& program : build_programs(set, gpus[g].policy.deploy(set))) {
         if (program.tenants.empty()) continue;
         engine.push_back({static_cast<int>(engine.size()), program.gpu.sms, program.gpu.memory_bandwidth});
         programs.push_back(std::move(program));

@@ -9,7 +9,7 @@
 
 namespace tessera {
 
-Timeline evaluate_program(const Program& program, DispatchPolicy& policy, const SharingOptions& options) {
+Timeline evaluate_program(const SliceProgram& program, DispatchPolicy& policy, const SharingOptions& options) {
   FluidClock clock(program.gpu.sms, program.gpu.memory_bandwidth);
   TenantRun run(program, policy, options);
   run.bind(clock, policy);
@@ -42,7 +42,7 @@ void order(Timeline& timeline) {
 
 Timeline evaluate_deployed(const TenantSet& set, const Deployment& deployment, DispatchPolicy& policy) {
   Timeline timeline;
-  for (const Program& program : build_programs(set, deployment)) {
+  for (const SliceProgram& program : build_programs(set, deployment)) {
     if (!program.tenants.empty()) merge(timeline, evaluate_program(program, policy, set.options));
   }
   order(timeline);

@@ -22,8 +22,8 @@ Timeline evaluate(std::span<const Tenant> tenants, const GpuSpec& gpu, std::stri
 Timeline evaluate_deployed(const TenantSet& tenants, const Deployment& deployment, DispatchPolicy& policy);
 
 /// One slice, already cut; for searches.
-struct Program;
-Timeline evaluate_program(const Program& program, DispatchPolicy& policy, const SharingOptions& options);
+struct SliceProgram;
+Timeline evaluate_program(const SliceProgram& program, DispatchPolicy& policy, const SharingOptions& options);
 /// Adds what happened on another slice; afterwards `order` puts everything in order of its end.
 void merge(Timeline& into, Timeline&& part);
 void order(Timeline& timeline);

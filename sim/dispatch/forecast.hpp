@@ -8,14 +8,14 @@ namespace tessera {
 
 class RunForecast final : public Forecast {
  public:
-  RunForecast(const TenantRun& run, const GpuExecutor& executor, const Program& program)
+  RunForecast(const TenantRun& run, const GpuExecutor& executor, const SliceProgram& program)
       : run_(run), executor_(executor), program_(program) {}
   [[nodiscard]] std::vector<Seconds> ends_under(DispatchPolicy& policy) const override;
 
  private:
   const TenantRun& run_;
   const GpuExecutor& executor_;
-  const Program& program_;
+  const SliceProgram& program_;
 };
 
 }  // namespace tessera

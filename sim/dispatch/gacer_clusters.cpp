@@ -51,7 +51,7 @@ const TenantProgram& GacerClusters::variant(std::size_t tenant, std::uint32_t ke
 
 Seconds GacerClusters::simulate(const GacerPlan& plan, const std::vector<Range>& cluster) {
   ++evaluations_;
-  Program program{set_.gpu, {}, Seconds(0.0)};
+  SliceProgram program{set_.gpu, {}, Seconds(0.0)};
   for (std::size_t t = 0; t < cluster.size(); ++t) {
     if (cluster[t].from == cluster[t].to) continue;
     TenantProgram part;

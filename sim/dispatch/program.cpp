@@ -56,7 +56,7 @@ class Caps {
   int sms_, next_ = 0;
 };
 
-void add_tenant(Program& program, const GpuSpec& gpu, const GpuSlice& slice, const TenantDeployment& deployed,
+void add_tenant(SliceProgram& program, const GpuSpec& gpu, const GpuSlice& slice, const TenantDeployment& deployed,
                 SmRange range, const Tenant& spec, std::uint32_t index, double concat_cost) {
   TenantProgram tenant;
   tenant.tenant = index;
@@ -101,9 +101,9 @@ void append_kernel(TenantProgram& program, std::uint32_t index, std::uint32_t pi
   program.whole.push_back(index);
 }
 
-std::vector<Program> build_programs(const TenantSet& set, const Deployment& deployment) {
+std::vector<SliceProgram> build_programs(const TenantSet& set, const Deployment& deployment) {
   TESSERA_ASSERT(deployment.tenants.size() == set.tenants.size(), "a deployment of every tenant");
-  std::vector<Program> programs;
+  std::vector<SliceProgram> programs;
   std::vector<Caps> caps;
   for (const GpuSlice& slice : deployment.slices) {
     programs.push_back({as_gpu(set.gpu, slice), {}, deployment.pointer_cost});

@@ -23,14 +23,14 @@ struct TenantProgram {
 };
 
 /// Those of one slice.
-struct Program {
+struct SliceProgram {
   GpuSpec gpu;  // the slice as a GPU
   std::vector<TenantProgram> tenants;
   Seconds pointer_cost{};
 };
 
 /// Parallel to the deployment's slices.
-std::vector<Program> build_programs(const TenantSet& tenants, const Deployment& deployment);
+std::vector<SliceProgram> build_programs(const TenantSet& tenants, const Deployment& deployment);
 
 /// Pieces of a kernel are ranges of its blocks; then their outputs are concatenated: read and written once.
 /// Appends to the program.

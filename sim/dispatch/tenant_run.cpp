@@ -17,7 +17,7 @@ GpuCoreOptions core_options(const SharingOptions& options, bool coalesce) {
 
 }  // namespace
 
-TenantRun::TenantRun(const Program& program, DispatchPolicy& policy, const SharingOptions& options, bool coalesce)
+TenantRun::TenantRun(const SliceProgram& program, DispatchPolicy& policy, const SharingOptions& options, bool coalesce)
     : program_(&program),
       record_kernels_(options.record_kernels),
       core_(program.gpu, policy, core_options(options, coalesce)),

@@ -13,7 +13,7 @@ namespace tessera {
 /// Copies go on by themselves, after `bind`.
 class TenantRun final : public GpuListener {
  public:
-  TenantRun(const Program& program, DispatchPolicy& policy, const SharingOptions& options, bool coalesce = true);
+  TenantRun(const SliceProgram& program, DispatchPolicy& policy, const SharingOptions& options, bool coalesce = true);
 
   void bind(GpuExecutor& executor, DispatchPolicy& policy);
   GpuCore& core() { return core_; }
@@ -43,7 +43,7 @@ class TenantRun final : public GpuListener {
   [[nodiscard]] std::size_t segment_end(std::uint32_t tenant, std::size_t segment) const;
   [[nodiscard]] std::size_t columns() const;
 
-  const Program* program_;
+  const SliceProgram* program_;
   bool record_kernels_;
   GpuExecutor* executor_ = nullptr;
   GpuCore core_;

@@ -32,43 +32,44 @@ std::vector<TenantGroup> orion_groups(const std::filesystem::path& data);
 std::vector<TenantGroup> model_groups(const GpuSpec& gpu, std::int64_t batch, const LatencyModel& latency);
 
 /// A policy under test: its name and how it is made.
-struct Contender {
+struct PolicyContender {
   std::string name;
   std::function<std::unique_ptr<DispatchPolicy>()> make;
 };
-std::vector<Contender> contenders();
-Contender contender(std::string_view policy);
+std::vector<PolicyContender> contenders();
+PolicyContender contender(std::string_view policy);
 /// Rules, and GACER with a tenth of its budget: for many groups.
-std::vector<Contender> quick_contenders();
+std::vector<PolicyContender> quick_contenders();
 
-struct Outcome {
+struct PolicyOutcome {
   bool done = false;  // false: the policy cannot put this group on this GPU
   Seconds makespan;
   Seconds wall;     // of the whole evaluation on this machine, searches included
   double tail = 0;  // geometric mean over tenants of p99 latency / solo time
   Hertz goodput;    // requests within their SLO, all tenants
 };
-Outcome run_group(const TenantGroup& group, const Contender& contender);
+PolicyOutcome run_group(const TenantGroup& group, const PolicyContender& contender);
 
 struct MakespanRow {
   std::string group, gpu;
   std::int64_t batch = 0;  // 0: as profiled
   std::size_t tenants = 0;
-  Seconds bound;                  // the longest tenant alone
-  std::vector<Outcome> outcomes;  // parallel to the contenders
+  Seconds bound;                        // the longest tenant alone
+  std::vector<PolicyOutcome> outcomes;  // parallel to the contenders
 };
-MakespanRow makespans(const TenantGroup& group, std::int64_t batch, const std::vector<Contender>& contenders);
+MakespanRow makespans(const TenantGroup& group, std::int64_t batch, const std::vector<PolicyContender>& contenders);
 
 struct ArrivalRow {
   std::string group;
   double load = 0;
   std::int64_t burst = 1;
-  std::vector<Outcome> outcomes, charged;  // parallel to the contenders; charged: nobody is served during the search
+  std::vector<PolicyOutcome> outcomes,
+      charged;  // parallel to the contenders; charged: nobody is served during the search
 };
 /// Poisson arrivals, so that services ask for `load` of the GPU's time in equal parts, were they run one by one; with
 /// an SLO of three times their time alone. Training goes on beside them, less urgent.
 ArrivalRow with_arrivals(const TenantGroup& group, double load, std::int64_t burst,
-                         const std::vector<Contender>& contenders);
+                         const std::vector<PolicyContender>& contenders);
 
 /// The makespan where durations differ from those that the plan was made for, by a lognormal factor of this deviation.
 struct NoiseRow {
@@ -85,9 +86,9 @@ struct AblationRow {
 };
 
 struct GacerResults {
-  std::vector<Contender> contenders, model_contenders;
+  std::vector<PolicyContender> contenders, model_contenders;
   std::vector<MakespanRow> profiles, models;  // of the contenders and of the model_contenders
-  std::vector<Contender> parts, pointers, pieces;
+  std::vector<PolicyContender> parts, pointers, pieces;
   std::vector<AblationRow> by_part, by_pointers, by_pieces;
   std::vector<NoiseRow> noise;
   std::vector<ArrivalRow> arrivals;
@@ -102,7 +103,7 @@ struct GacerResults {
 void run_ablations(GacerResults& r, std::span<const TenantGroup> groups,
                    const std::function<void(std::string_view)>& progress);
 /// "R50+MB2: sequential 9.22 ms; streams 1.22x, ...".
-std::string makespan_line(const MakespanRow& row, const std::vector<Contender>& contenders);
+std::string makespan_line(const MakespanRow& row, const std::vector<PolicyContender>& contenders);
 std::string gacer_page(const GacerResults& results, std::string_view command);
 std::string gacer_picture(const GacerResults& results);
 

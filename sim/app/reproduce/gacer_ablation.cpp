@@ -8,11 +8,11 @@ namespace tessera {
 
 namespace {
 
-Contender variant(std::string name, GacerOptions options) {
+PolicyContender variant(std::string name, GacerOptions options) {
   return {std::move(name), [options] { return make_gacer_with(options); }};
 }
 
-std::vector<Contender> parts() {
+std::vector<PolicyContender> parts() {
   GacerOptions space, time, both, again;
   space.temporal = false;
   time.spatial = false;
@@ -21,8 +21,8 @@ std::vector<Contender> parts() {
           variant("with 4 restarts", again)};
 }
 
-std::vector<Contender> pointer_counts() {
-  std::vector<Contender> all;
+std::vector<PolicyContender> pointer_counts() {
+  std::vector<PolicyContender> all;
   for (int count = 0; count <= 8; ++count) {
     GacerOptions options;
     options.spatial = false;
@@ -32,8 +32,8 @@ std::vector<Contender> pointer_counts() {
   return all;
 }
 
-std::vector<Contender> piece_counts() {
-  std::vector<Contender> all;
+std::vector<PolicyContender> piece_counts() {
+  std::vector<PolicyContender> all;
   for (const std::vector<std::uint32_t>& counts :
        {std::vector<std::uint32_t>{2}, std::vector<std::uint32_t>{2, 4}, std::vector<std::uint32_t>{2, 4, 8}}) {
     for (const double concat : {1.0, 0.0}) {
@@ -47,14 +47,14 @@ std::vector<Contender> piece_counts() {
   return all;
 }
 
-std::vector<AblationRow> speedups_of(std::span<const TenantGroup> groups, const std::vector<Contender>& variants,
+std::vector<AblationRow> speedups_of(std::span<const TenantGroup> groups, const std::vector<PolicyContender>& variants,
                                      const std::function<void(std::string_view)>& progress) {
   std::vector<AblationRow> rows;
   for (const TenantGroup& group : groups) {
     progress(fmt::format("ablations: {}", group.name));
     const Seconds sequential = run_group(group, contender("sequential")).makespan;
     AblationRow row{group.name, {}};
-    for (const Contender& one : variants) row.speedups.push_back(sequential / run_group(group, one).makespan);
+    for (const PolicyContender& one : variants) row.speedups.push_back(sequential / run_group(group, one).makespan);
     rows.push_back(std::move(row));
   }
   return rows;
@@ -62,10 +62,10 @@ std::vector<AblationRow> speedups_of(std::span<const TenantGroup> groups, const 
 
 }  // namespace
 
-std::vector<Contender> quick_contenders() {
+std::vector<PolicyContender> quick_contenders() {
   GacerOptions small;
   small.budget /= 10;
-  std::vector<Contender> all;
+  std::vector<PolicyContender> all;
   for (const char* name : {"sequential", "streams", "streams+priority", "mps", "mig", "orion", "cpp"})
     all.push_back(contender(name));
   all.push_back(variant("gacer", small));

@@ -10,20 +10,20 @@
 namespace tessera {
 namespace {
 
-std::size_t index_of(const std::vector<Contender>& contenders, std::string_view name) {
-  return static_cast<std::size_t>(std::ranges::find(contenders, name, &Contender::name) - contenders.begin());
+std::size_t index_of(const std::vector<PolicyContender>& contenders, std::string_view name) {
+  return static_cast<std::size_t>(std::ranges::find(contenders, name, &PolicyContender::name) - contenders.begin());
 }
 
-std::string head(const std::vector<Contender>& columns, std::string_view first) {
+std::string head(const std::vector<PolicyContender>& columns, std::string_view first) {
   std::string text = fmt::format("| {} |", first), rule = "|---|";
-  for (const Contender& column : columns) {
+  for (const PolicyContender& column : columns) {
     fmt::format_to(std::back_inserter(text), " {} |", column.name);
     rule += "---|";
   }
   return text + "\n" + rule + "\n";
 }
 
-std::string makespan_table(const std::vector<MakespanRow>& rows, const std::vector<Contender>& contenders) {
+std::string makespan_table(const std::vector<MakespanRow>& rows, const std::vector<PolicyContender>& contenders) {
   const std::size_t base = index_of(contenders, "sequential");
   std::string text = head(contenders, "tenants | GPU | batch | sequential ms | bound");
   text.insert(text.find("|---|") + 5, "---|---|---|---|");
@@ -34,7 +34,7 @@ std::string makespan_table(const std::vector<MakespanRow>& rows, const std::vect
                    row.batch > 0 ? fmt::format("{}", row.batch) : "profiled", sequential.value() * 1e3,
                    sequential / row.bound);
     for (std::size_t i = 0; i < contenders.size(); ++i) {
-      const Outcome& outcome = row.outcomes[i];
+      const PolicyOutcome& outcome = row.outcomes[i];
       text += outcome.done ? fmt::format(" {:.2f} |", sequential / outcome.makespan) : " - |";
       if (outcome.done) all[i].push_back(sequential / outcome.makespan);
     }
@@ -46,18 +46,18 @@ std::string makespan_table(const std::vector<MakespanRow>& rows, const std::vect
   return text + "\n";
 }
 
-std::string wall_table(const std::vector<MakespanRow>& rows, const std::vector<Contender>& contenders) {
+std::string wall_table(const std::vector<MakespanRow>& rows, const std::vector<PolicyContender>& contenders) {
   std::string text = head(contenders, "ms on this machine");
   for (const MakespanRow& row : rows) {
     fmt::format_to(std::back_inserter(text), "| {} |", row.group);
-    for (const Outcome& outcome : row.outcomes)
+    for (const PolicyOutcome& outcome : row.outcomes)
       text += outcome.done ? fmt::format(" {:.1f} |", outcome.wall.value() * 1e3) : " - |";
     text += "\n";
   }
   return text;
 }
 
-std::string ablation_table(const std::vector<AblationRow>& rows, const std::vector<Contender>& variants) {
+std::string ablation_table(const std::vector<AblationRow>& rows, const std::vector<PolicyContender>& variants) {
   std::string text = head(variants, "speed-up over sequential");
   std::vector<std::vector<double>> all(variants.size());
   for (const AblationRow& row : rows) {
@@ -90,9 +90,9 @@ std::string arrival_table(const GacerResults& r, bool charged, Versus& versus) {
   const std::size_t gacer = index_of(r.contenders, "gacer"), ours = index_of(r.contenders, "lookahead");
   std::string text = head(r.contenders, "tenants, load, burst");
   for (const ArrivalRow& row : r.arrivals) {
-    const std::vector<Outcome>& outcomes = charged ? row.charged : row.outcomes;
+    const std::vector<PolicyOutcome>& outcomes = charged ? row.charged : row.outcomes;
     fmt::format_to(std::back_inserter(text), "| {}, {:.1f}, {} |", row.group, row.load, row.burst);
-    for (const Outcome& o : outcomes)
+    for (const PolicyOutcome& o : outcomes)
       text += o.done ? fmt::format(" {:.2f}, {:.0f} |", o.tail, o.goodput.value()) : " - |";
     text += "\n";
     if (gacer >= outcomes.size() || ours >= outcomes.size() || !outcomes[gacer].done || !outcomes[ours].done) continue;
@@ -111,7 +111,7 @@ std::string arrival_table(const GacerResults& r, bool charged, Versus& versus) {
 
 }  // namespace
 
-std::string makespan_line(const MakespanRow& row, const std::vector<Contender>& contenders) {
+std::string makespan_line(const MakespanRow& row, const std::vector<PolicyContender>& contenders) {
   const Seconds sequential = row.outcomes[index_of(contenders, "sequential")].makespan;
   std::string text = fmt::format("{}: sequential {:.2f} ms", row.group, sequential.value() * 1e3);
   for (const char* name : {"streams", "gacer", "cpp", "lookahead"}) {

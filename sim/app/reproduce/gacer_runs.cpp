@@ -33,7 +33,7 @@ bool trains(const Tenant& tenant) {
 }
 
 /// The other policies decide by rules, in no time worth charging.
-bool searches(const Contender& one) {
+bool searches(const PolicyContender& one) {
   return one.name == "gacer" || one.name == "lookahead";
 }
 
@@ -47,8 +47,8 @@ std::vector<Seconds> solo_times(const TenantGroup& group) {
 }
 
 /// `waited`: from the arrival in the eyes of the tenant to the date in the timeline.
-void measure(Outcome& outcome, const TenantGroup& group, const Timeline& timeline, const std::vector<Seconds>& solo,
-             Seconds no_service_before) {
+void measure(PolicyOutcome& outcome, const TenantGroup& group, const Timeline& timeline,
+             const std::vector<Seconds>& solo, Seconds no_service_before) {
   std::vector<std::vector<Seconds>> latencies(group.tenants.size());
   double good = 0;
   std::vector<std::size_t> seen(group.tenants.size());
@@ -69,9 +69,9 @@ void measure(Outcome& outcome, const TenantGroup& group, const Timeline& timelin
   outcome.goodput = timeline.makespan > Seconds(0.0) ? good / timeline.makespan : Hertz(0.0);
 }
 
-Outcome run_with(const TenantGroup& group, DispatchPolicy& policy, const std::vector<Seconds>& solo,
-                 Seconds no_service_before = Seconds(0.0)) {
-  Outcome outcome;
+PolicyOutcome run_with(const TenantGroup& group, DispatchPolicy& policy, const std::vector<Seconds>& solo,
+                       Seconds no_service_before = Seconds(0.0)) {
+  PolicyOutcome outcome;
   std::vector<Tenant> tenants = group.tenants;
   for (Tenant& tenant : tenants)
     for (Seconds& date : tenant.arrivals.dates) date = max(date, no_service_before);
@@ -113,21 +113,21 @@ double geometric_mean(const std::vector<double>& values) {
   return count > 0 ? std::exp(sum / count) : 0;
 }
 
-Contender contender(std::string_view policy) {
+PolicyContender contender(std::string_view policy) {
   return {std::string(policy), [name = std::string(policy)] { return make_dispatch_policy(name); }};
 }
 
-std::vector<Contender> contenders() {
-  std::vector<Contender> all;
+std::vector<PolicyContender> contenders() {
+  std::vector<PolicyContender> all;
   for (const DispatchPolicyEntry& entry : dispatch_policies()) all.push_back(contender(entry.name));
   return all;
 }
 
-Outcome run_group(const TenantGroup& group, const Contender& contender) {
+PolicyOutcome run_group(const TenantGroup& group, const PolicyContender& contender) {
   return run_with(group, *contender.make(), solo_times(group));
 }
 
-MakespanRow makespans(const TenantGroup& group, std::int64_t batch, const std::vector<Contender>& contenders) {
+MakespanRow makespans(const TenantGroup& group, std::int64_t batch, const std::vector<PolicyContender>& contenders) {
   const std::vector<Seconds> solo = solo_times(group);
   MakespanRow row{.group = group.name,
                   .gpu = group.gpu.name,
@@ -135,12 +135,12 @@ MakespanRow makespans(const TenantGroup& group, std::int64_t batch, const std::v
                   .tenants = group.tenants.size(),
                   .bound = *std::ranges::max_element(solo),
                   .outcomes = {}};
-  for (const Contender& one : contenders) row.outcomes.push_back(run_with(group, *one.make(), solo));
+  for (const PolicyContender& one : contenders) row.outcomes.push_back(run_with(group, *one.make(), solo));
   return row;
 }
 
 ArrivalRow with_arrivals(const TenantGroup& group, double load, std::int64_t burst,
-                         const std::vector<Contender>& contenders) {
+                         const std::vector<PolicyContender>& contenders) {
   constexpr double kRounds = 20;  // of all services one after the other
   const std::vector<Seconds> solo = solo_times(group);
   TenantGroup busy = group;
@@ -165,7 +165,7 @@ ArrivalRow with_arrivals(const TenantGroup& group, double load, std::int64_t bur
   }
   ArrivalRow row{.group = group.name, .load = load, .burst = burst, .outcomes = {}, .charged = {}};
   const Seconds plain = run_with(busy, *make_dispatch_policy("streams"), solo).wall;
-  for (const Contender& one : contenders) {
+  for (const PolicyContender& one : contenders) {
     row.outcomes.push_back(run_with(busy, *one.make(), solo));
     const Seconds search = max(Seconds(0.0), row.outcomes.back().wall - plain);
     row.charged.push_back(searches(one) ? run_with(busy, *one.make(), solo, search) : row.outcomes.back());

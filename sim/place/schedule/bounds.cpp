@@ -56,7 +56,7 @@ Seconds critical_path(const Instance& instance) {
 
 bool fix_choices(Instance& instance, Seconds limit, const Windows& windows, bool& changed) {
   for (std::size_t i = 0; i < instance.size(); ++i) {
-    Task& task = instance.tasks[i];
+    CoreTask& task = instance.tasks[i];
     const Seconds around = windows.head[i] + windows.tail[i];
     if (task.may_one && around + task.one_core >= limit) {
       task.may_one = false;
@@ -105,7 +105,7 @@ Energy energy_of_rest(const Instance& instance, std::size_t i, bool all_cores, S
 }
 
 Energy energy_of(const Instance& instance, std::size_t i) {
-  const Task& task = instance.tasks[i];
+  const CoreTask& task = instance.tasks[i];
   Energy least = energy_of_rest(instance, i, !task.may_one, task.may_one ? task.one_core : task.all_cores);
   if (task.may_one && task.may_all) {
     for (Seconds& energy : least.of) energy = min(energy, task.all_cores);
@@ -179,14 +179,14 @@ bool probe_choices(Instance& instance, Seconds incumbent, Windows& windows) {
   for (bool changed = true; changed;) {
     changed = false;
     for (std::size_t i = 0; i < instance.size(); ++i) {
-      for (bool Task::*choice : {&Task::may_one, &Task::may_all}) {
+      for (bool CoreTask::*choice : {&CoreTask::may_one, &CoreTask::may_all}) {
         if (!instance.tasks[i].may_one || !instance.tasks[i].may_all) break;
         instance.tasks[i].*choice = false;
         const bool too_long = windows_of(instance).bound.makespan >= limit;
         instance.tasks[i].*choice = true;
         if (!too_long) continue;
         // Without this choice nothing is better: the other one goes.
-        instance.tasks[i].*(choice == &Task::may_one ? &Task::may_all : &Task::may_one) = false;
+        instance.tasks[i].*(choice == &CoreTask::may_one ? &CoreTask::may_all : &CoreTask::may_one) = false;
         windows = windows_of(instance);
         if (!restrict_to_better(instance, incumbent, windows)) return false;
         changed = true;

@@ -18,8 +18,8 @@ const LinearSolver* find(std::span<const LinearSolver> installed, std::string_vi
   return found == installed.end() ? nullptr : &*found;
 }
 
-Placement to_placement(const ScheduleProblem& problem, const Schedule& schedule) {
-  Placement placement{.tasks = {}, .makespan = schedule.makespan};
+CorePlacement to_placement(const ScheduleProblem& problem, const Schedule& schedule) {
+  CorePlacement placement{.tasks = {}, .makespan = schedule.makespan};
   for (int i = 0; i < problem.order.size(); ++i) {
     placement.tasks.push_back(schedule.operators[static_cast<std::size_t>(problem.order.operator_of(i))]);
   }
@@ -38,7 +38,7 @@ Schedule solve_with(const LinearSolver& solver, const ScheduleProblem& problem, 
   if (!solution) return known;
   Schedule result = known;
   if (!solution->values.empty()) {
-    const Placement found = model.placement_of(solution->values);
+    const CorePlacement found = model.placement_of(solution->values);
     if (found.makespan < known.makespan) result = schedule_of(problem, found, known.bound);
   }
   result.limit_reached = !solution->optimal;

@@ -56,7 +56,7 @@ std::vector<Seconds> IlpModel::chains(bool before) const {
 /// p_i = L_i + (I_i - L_i) y_i: the variable part; the constant L_i goes to the row's bound.
 std::vector<std::pair<int, double>> IlpModel::duration(std::size_t i, double sign) const {
   if (all_cores_[i] < 0) return {};
-  const Task& task = instance_.tasks[i];
+  const CoreTask& task = instance_.tasks[i];
   return {{all_cores_[i], sign * ratio(task.all_cores - task.one_core)}};
 }
 
@@ -98,7 +98,7 @@ int IlpModel::core_count(std::size_t i) const {
 /// One core each, unless on all: sum of z + y = 1. A fused task's z stands for a pair.
 void IlpModel::add_cores() {
   int tensor = 0, vector = 0;
-  for (const Task& task : instance_.tasks) {
+  for (const CoreTask& task : instance_.tasks) {
     tensor += takes(task.core, CoreClass::tensor) ? 1 : 0;
     vector += takes(task.core, CoreClass::vector) ? 1 : 0;
   }
@@ -131,7 +131,7 @@ void IlpModel::add_orders() {
   for (std::size_t i = 0; i < instance_.size(); ++i) {
     for (std::size_t j = i + 1; j < instance_.size(); ++j) {
       if (instance_.precedes(i, j) || instance_.precedes(j, i)) continue;
-      const Task &a = instance_.tasks[i], &b = instance_.tasks[j];
+      const CoreTask &a = instance_.tasks[i], &b = instance_.tasks[j];
       const bool share =
           !core_.empty() && (a.core == b.core || a.core == CoreClass::fused || b.core == CoreClass::fused);
       if (!share && !a.may_all && !b.may_all) continue;
@@ -157,7 +157,7 @@ void IlpModel::add_exclusion(std::size_t i, std::size_t j) {
   }
 }
 
-std::vector<double> IlpModel::point_of(const Placement& placement) const {
+std::vector<double> IlpModel::point_of(const CorePlacement& placement) const {
   std::vector<double> point(program_.columns.size(), 0.0);
   point[kMakespan] = ratio(placement.makespan);
   for (std::size_t i = 0; i < instance_.size(); ++i) {
@@ -190,10 +190,10 @@ void IlpModel::take_any_core(std::size_t i, PlacedOperator& placed) const {
   if (takes(core, CoreClass::vector)) placed.vector_core = mine;
 }
 
-Placement IlpModel::placement_of(const std::vector<double>& point) const {
+CorePlacement IlpModel::placement_of(const std::vector<double>& point) const {
   const auto value = [&](int column) { return point[static_cast<std::size_t>(column)]; };
   const std::size_t count = instance_.size();
-  Placement placement{.tasks = std::vector<PlacedOperator>(count), .makespan = {}};
+  CorePlacement placement{.tasks = std::vector<PlacedOperator>(count), .makespan = {}};
   std::vector<bool> done(count, false);
   std::vector<std::size_t> placed_so_far;
   for (std::size_t n = 0; n < count; ++n) {
@@ -219,7 +219,7 @@ Placement IlpModel::placement_of(const std::vector<double>& point) const {
         placed.start = max(placed.start, other.end);
       }
     }
-    const Task& task = instance_.tasks[next];
+    const CoreTask& task = instance_.tasks[next];
     placed.end = placed.start + (placed.all_cores ? task.all_cores : task.one_core);
     placement.makespan = max(placement.makespan, placed.end);
     done[next] = true;

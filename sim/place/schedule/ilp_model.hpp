@@ -17,9 +17,9 @@ class IlpModel {
   IlpModel(const Instance& instance, Seconds scale);
 
   [[nodiscard]] const LinearProgram& program() const { return program_; }
-  [[nodiscard]] std::vector<double> point_of(const Placement& placement) const;
+  [[nodiscard]] std::vector<double> point_of(const CorePlacement& placement) const;
   /// Keeps choices, cores and the order of starts, and times them anew without the solver's rounding.
-  [[nodiscard]] Placement placement_of(const std::vector<double>& point) const;
+  [[nodiscard]] CorePlacement placement_of(const std::vector<double>& point) const;
 
  private:
   enum class Kind : std::uint8_t { tensor, vector, pair };

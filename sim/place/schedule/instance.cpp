@@ -110,7 +110,7 @@ bool Instance::add_precedence(std::size_t i, std::size_t j) {
 }
 
 bool Instance::disjunctive(std::size_t i, std::size_t j) const {
-  const Task &a = tasks[i], &b = tasks[j];
+  const CoreTask &a = tasks[i], &b = tasks[j];
   if (!a.may_one || !b.may_one) return true;
   const auto share = [&](CoreClass kind) { return takes(a.core, kind) && takes(b.core, kind); };
   return (cores.tensor == 1 && share(CoreClass::tensor)) || (cores.vector == 1 && share(CoreClass::vector)) ||

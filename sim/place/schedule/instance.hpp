@@ -13,7 +13,7 @@ namespace tessera {
 /// Sums of the same latencies in another order differ by this much; what is closer counts as equal.
 inline constexpr double kRounding = 1e-12;
 
-struct Task {
+struct CoreTask {
   CoreClass core = CoreClass::none;
   Seconds one_core, all_cores;
   Seconds hbm, buffer;                  // of the shared ports, if they are shared
@@ -38,7 +38,7 @@ struct Instance {
   /// i and j can never run at the same time.
   [[nodiscard]] bool disjunctive(std::size_t i, std::size_t j) const;
 
-  std::vector<Task> tasks;               // numbered as in the OperatorOrder
+  std::vector<CoreTask> tasks;           // numbered as in the OperatorOrder
   std::vector<std::vector<int>> before;  // direct predecessors, and some that follow from them
   std::vector<std::vector<int>> after;
   std::vector<int> width, tensor_width, vector_width;  // as in the OperatorOrder, but never more than there are cores
@@ -98,7 +98,7 @@ Seconds energy_bound(const std::vector<EnergyItem>& items);
 using Choices = std::vector<bool>;
 
 /// A complete placement, numbered as in the instance.
-struct Placement {
+struct CorePlacement {
   std::vector<PlacedOperator> tasks;
   Seconds makespan;
 };
@@ -107,21 +107,22 @@ struct Placement {
 ScheduleBound bound_of(const Instance& instance);
 
 /// Renumbered as the graph; operators without cores start and end when what they wait for has ended.
-Schedule schedule_of(const ScheduleProblem& problem, const Placement& placement, const ScheduleBound& bound);
+Schedule schedule_of(const ScheduleProblem& problem, const CorePlacement& placement, const ScheduleBound& bound);
 
 /// What a placement comes to on a chip whose ports are shared.
-using Retime = std::function<Placement(const Placement&)>;
+using Retime = std::function<CorePlacement(const CorePlacement&)>;
 
 /// The best list schedule found over choices, after `retime` if there is one; stops at one that meets `bound`.
-Placement best_list_schedule(const Instance& instance, Seconds bound, const Retime& retime = {});
+CorePlacement best_list_schedule(const Instance& instance, Seconds bound, const Retime& retime = {});
 
 struct SearchResult {
   bool complete = false;  // nothing is better than the incumbent now
   std::int64_t nodes = 0;
 };
 /// Depth-first branch and bound below `incumbent`, which it improves.
-SearchResult search_better(const Instance& instance, const Windows& windows, std::int64_t nodes, Placement& incumbent);
+SearchResult search_better(const Instance& instance, const Windows& windows, std::int64_t nodes,
+                           CorePlacement& incumbent);
 /// Beam search of this width below `incumbent`, which it improves.
-SearchResult beam_search(const Instance& instance, const Windows& windows, std::size_t width, Placement& incumbent);
+SearchResult beam_search(const Instance& instance, const Windows& windows, std::size_t width, CorePlacement& incumbent);
 
 }  // namespace tessera

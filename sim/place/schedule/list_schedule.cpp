@@ -42,7 +42,7 @@ class ListScheduler {
     for (std::size_t i = 0; i < instance.size(); ++i) waits_[i] = instance.before[i].size();
   }
 
-  Placement run() {
+  CorePlacement run() {
     while (!waiting_.empty() || !running_.empty()) {
       start_ready();
       finish_next();
@@ -143,7 +143,7 @@ class ListScheduler {
   std::vector<std::size_t> waiting_, running_;
   bool alone_ = false;
   Seconds now_;
-  Placement placement_;
+  CorePlacement placement_;
 };
 
 /// Walks through choices and keeps the best list schedule.
@@ -152,14 +152,14 @@ class ChoiceSearch {
   ChoiceSearch(const Instance& instance, Seconds bound, const Retime& retime)
       : instance_(instance), retime_(retime), enough_(bound * (1.0 + kRounding)), choices_(instance.size(), false) {
     for (std::size_t i = 0; i < instance.size(); ++i) {
-      const Task& task = instance.tasks[i];
+      const CoreTask& task = instance.tasks[i];
       choices_[i] = !task.may_one;
       if (task.may_one && task.may_all) open_.push_back(i);
     }
     std::stable_sort(open_.begin(), open_.end(), [&](std::size_t a, std::size_t b) { return gain(a) > gain(b); });
   }
 
-  Placement run() {
+  CorePlacement run() {
     try_choices(choices_);
     Choices growing = choices_;
     for (const std::size_t i : open_) {  // thresholds of the gain
@@ -188,7 +188,7 @@ class ChoiceSearch {
     const bool waits_matter = std::find(choices.begin(), choices.end(), true) != choices.end();
     for (const bool patient : {false, true}) {
       if (patient && !waits_matter) break;
-      Placement placement = ListScheduler(instance_, choices, patient).run();
+      CorePlacement placement = ListScheduler(instance_, choices, patient).run();
       if (retime_) placement = retime_(placement);
       if (!best_.tasks.empty() && placement.makespan >= best_.makespan * (1.0 - kRounding)) continue;
       best_ = std::move(placement);
@@ -203,12 +203,12 @@ class ChoiceSearch {
   Seconds enough_;
   Choices choices_, best_choices_;
   std::vector<std::size_t> open_;
-  Placement best_;
+  CorePlacement best_;
 };
 
 }  // namespace
 
-Placement best_list_schedule(const Instance& instance, Seconds bound, const Retime& retime) {
+CorePlacement best_list_schedule(const Instance& instance, Seconds bound, const Retime& retime) {
   return ChoiceSearch(instance, bound, retime).run();
 }
 

@@ -43,8 +43,8 @@ PartialSchedule Construction::after(const PartialSchedule& partial, const Move& 
   return next;
 }
 
-Placement Construction::placement(const PartialSchedule& partial) const {
-  Placement placement{.tasks = partial.placed, .makespan = {}};
+CorePlacement Construction::placement(const PartialSchedule& partial) const {
+  CorePlacement placement{.tasks = partial.placed, .makespan = {}};
   for (const PlacedOperator& placed : placement.tasks) placement.makespan = max(placement.makespan, placed.end);
   return placement;
 }

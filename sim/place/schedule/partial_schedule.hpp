@@ -45,14 +45,14 @@ class Construction {
   [[nodiscard]] bool complete(const PartialSchedule& partial) const {
     return partial.scheduled.count() == instance_.size();
   }
-  [[nodiscard]] Placement placement(const PartialSchedule& partial) const;
+  [[nodiscard]] CorePlacement placement(const PartialSchedule& partial) const;
   /// Critical path and energy of what is not scheduled, with what still runs counted by its rest. Stops at `limit`.
   [[nodiscard]] Seconds bound(const PartialSchedule& partial, Seconds limit);
   [[nodiscard]] Seconds tail(std::size_t i) const { return windows_.tail[i]; }
   [[nodiscard]] Label label(const PartialSchedule& partial) const;
 
  private:
-  [[nodiscard]] const Task& task(std::size_t i) const { return instance_.tasks[i]; }
+  [[nodiscard]] const CoreTask& task(std::size_t i) const { return instance_.tasks[i]; }
   [[nodiscard]] Seconds ready(const PartialSchedule& partial, std::size_t i) const;
   void add_all(const PartialSchedule& partial, std::size_t i, std::vector<Move>& found) const;
   void add_one(const PartialSchedule& partial, std::size_t i, std::vector<Move>& found) const;

@@ -9,7 +9,7 @@ namespace tessera {
 namespace {
 
 /// Sharpens the bound with what a better schedule would have to do; true: there is none.
-bool sharpen(Instance& instance, Windows& windows, const Placement& incumbent, ScheduleBound& bound) {
+bool sharpen(Instance& instance, Windows& windows, const CorePlacement& incumbent, ScheduleBound& bound) {
   const bool better_possible = restrict_to_better(instance, incumbent.makespan, windows);
   const Seconds sharper = better_possible ? windows.bound.makespan : incumbent.makespan;
   if (sharper > bound.makespan * (1.0 + kRounding)) bound = {.makespan = sharper, .rule = BoundRule::forcing};
@@ -17,7 +17,7 @@ bool sharpen(Instance& instance, Windows& windows, const Placement& incumbent, S
 }
 
 struct Solved {
-  Placement placement;
+  CorePlacement placement;
   ScheduleBound bound{};
   bool limit_reached = false;
   std::int64_t nodes = 0;
@@ -64,7 +64,7 @@ Solved solve(const Instance& instance, std::int64_t nodes) {
 
 }  // namespace
 
-Schedule schedule_of(const ScheduleProblem& problem, const Placement& placement, const ScheduleBound& bound) {
+Schedule schedule_of(const ScheduleProblem& problem, const CorePlacement& placement, const ScheduleBound& bound) {
   const OperatorGraph& graph = problem.order.graph();
   Schedule schedule{.operators = std::vector<PlacedOperator>(graph.core.size()),
                     .makespan = placement.makespan,

@@ -9,7 +9,7 @@ namespace {
 /// Depth-first over active schedules. A branch ends where its bound meets the incumbent, or where it is dominated.
 class DepthFirst {
  public:
-  DepthFirst(const Instance& instance, const Windows& windows, std::int64_t most_nodes, Placement& best)
+  DepthFirst(const Instance& instance, const Windows& windows, std::int64_t most_nodes, CorePlacement& best)
       : construction_(instance, windows), most_nodes_(most_nodes), best_(best) {}
 
   SearchResult run() {
@@ -38,7 +38,7 @@ class DepthFirst {
 
   Construction construction_;
   std::int64_t most_nodes_;
-  Placement& best_;
+  CorePlacement& best_;
   SeenLabels seen_;
   std::int64_t nodes_ = 0;
   bool stopped_ = false;
@@ -48,7 +48,7 @@ class DepthFirst {
 /// never had more.
 class Beam {
  public:
-  Beam(const Instance& instance, const Windows& windows, std::size_t width, Placement& best)
+  Beam(const Instance& instance, const Windows& windows, std::size_t width, CorePlacement& best)
       : construction_(instance, windows), width_(width), best_(best) {}
 
   SearchResult run(std::size_t levels) {
@@ -93,19 +93,21 @@ class Beam {
 
   Construction construction_;
   std::size_t width_;
-  Placement& best_;
+  CorePlacement& best_;
   std::int64_t nodes_ = 0;
   bool cut_ = false;
 };
 
 }  // namespace
 
-SearchResult search_better(const Instance& instance, const Windows& windows, std::int64_t nodes, Placement& incumbent) {
+SearchResult search_better(const Instance& instance, const Windows& windows, std::int64_t nodes,
+                           CorePlacement& incumbent) {
   if (instance.size() > kMostSearched) return {};
   return DepthFirst(instance, windows, nodes, incumbent).run();
 }
 
-SearchResult beam_search(const Instance& instance, const Windows& windows, std::size_t width, Placement& incumbent) {
+SearchResult beam_search(const Instance& instance, const Windows& windows, std::size_t width,
+                         CorePlacement& incumbent) {
   if (instance.size() > kMostSearched) return {};
   return Beam(instance, windows, width, incumbent).run(instance.size());
 }

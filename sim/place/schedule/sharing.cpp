@@ -55,7 +55,7 @@ void fill(std::vector<Flow*> flows) {
 /// Runs a placement's operators in its orders, as soon as precedence and cores allow.
 class Replay {
  public:
-  Replay(const Instance& instance, const Placement& nominal) : instance_(instance), timed_(nominal) {
+  Replay(const Instance& instance, const CorePlacement& nominal) : instance_(instance), timed_(nominal) {
     const std::size_t count = instance.size();
     before_.resize(count);
     state_.resize(count);
@@ -66,7 +66,7 @@ class Replay {
     }
   }
 
-  Placement run() {
+  CorePlacement run() {
     std::size_t left = instance_.size();
     timed_.makespan = {};
     while (left > 0) {
@@ -84,7 +84,7 @@ class Replay {
     std::array<Flow, 2> flows{};
   };
 
-  [[nodiscard]] bool must_precede(const Placement& nominal, std::size_t i, std::size_t j) const {
+  [[nodiscard]] bool must_precede(const CorePlacement& nominal, std::size_t i, std::size_t j) const {
     if (instance_.precedes(i, j)) return true;
     if (instance_.precedes(j, i)) return false;
     const PlacedOperator &a = nominal.tasks[i], &b = nominal.tasks[j];
@@ -100,7 +100,7 @@ class Replay {
       const bool ready = !state.started && std::all_of(before_[i].begin(), before_[i].end(),
                                                        [&](std::size_t p) { return state_[p].ended; });
       if (!ready) continue;
-      const Task& task = instance_.tasks[i];
+      const CoreTask& task = instance_.tasks[i];
       const Seconds alone = timed_.tasks[i].all_cores ? task.all_cores : task.one_core;
       state.started = true;
       state.latency_left = alone;
@@ -162,15 +162,15 @@ class Replay {
   }
 
   const Instance& instance_;
-  Placement timed_;
+  CorePlacement timed_;
   std::vector<std::vector<std::size_t>> before_;
   std::vector<State> state_;
   std::vector<std::size_t> running_;
   Seconds now_;
 };
 
-Placement to_placement(const SharedProblem& problem, const Schedule& schedule) {
-  Placement placement{.tasks = {}, .makespan = schedule.makespan};
+CorePlacement to_placement(const SharedProblem& problem, const Schedule& schedule) {
+  CorePlacement placement{.tasks = {}, .makespan = schedule.makespan};
   for (int i = 0; i < problem.order.size(); ++i) {
     placement.tasks.push_back(schedule.operators[static_cast<std::size_t>(problem.order.operator_of(i))]);
   }
@@ -196,11 +196,11 @@ Schedule shared_schedule(const SharedProblem& problem, const ScheduleLimits& lim
   const ScheduleProblem alone{problem.order, latency, problem.cores};
   const Instance instance = shared_instance(problem, alone);
   const ScheduleBound bound = bound_of(instance);
-  const auto replay = [&](const Placement& placement) { return Replay(instance, placement).run(); };
+  const auto replay = [&](const CorePlacement& placement) { return Replay(instance, placement).run(); };
   const Schedule unshared = optimal_schedule(alone, limits);
-  Placement best = replay(to_placement(problem, unshared));
+  CorePlacement best = replay(to_placement(problem, unshared));
   if (best.makespan > bound.makespan * (1.0 + kRounding)) {
-    Placement listed = best_list_schedule(instance, bound.makespan, replay);
+    CorePlacement listed = best_list_schedule(instance, bound.makespan, replay);
     if (listed.makespan < best.makespan) best = std::move(listed);
   }
   Schedule schedule = schedule_of(alone, best, bound);

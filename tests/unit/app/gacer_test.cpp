@@ -63,7 +63,7 @@ TEST(Arrivals, ChargedSearchNeverServesEarlier) {
 }
 
 TEST(Arrivals, BurstsLengthenTheTail) {
-  const std::vector<Contender> streams{contender("streams")};
+  const std::vector<PolicyContender> streams{contender("streams")};
   EXPECT_GT(with_arrivals(group(), 0.6, 8, streams).outcomes[0].tail,
             with_arrivals(group(), 0.6, 1, streams).outcomes[0].tail);
 }
