@@ -26,8 +26,9 @@ struct KernelErrors {
 KernelErrors kernel_errors(const Plan& plan, const CostTable& costs, const GpuSpec& gpu,
                            const std::function<bool(const Task&)>& counts = {});
 
-/// Relative error of communication time at p10 and p90, around a link filled to kNcclPayload (models/collectives.hpp):
-/// the same measurements take 0.74 to 1.5 times as long (p10, p90).
+/// Relative error of communication time at p10 and p90, measured around links filled to kNcclPayload
+/// (models/collectives/ring.hpp): 0.74 to 1.5 times as long (p10, p90). Wider than the errors of CollectiveModel on
+/// GPUs left out, 0.80 to 1.45 (the bars in calibration/weights/collectives.json).
 inline constexpr double kCommunicationLow = 0.26, kCommunicationHigh = 0.5;
 
 /// Band around a simulated `time`, of which kernels took `compute`. A kernel's half bar d, called n times, has a part

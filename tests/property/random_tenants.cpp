@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/occupancy.hpp"
+#include "tests/unit/dispatch/bench_tenants.hpp"
 
 namespace tessera {
 
@@ -38,15 +38,8 @@ TenantKernel random_kernel(Rng& rng, const GpuSpec& gpu) {
 }  // namespace
 
 TenantKernel tenant_grid(const GpuSpec& gpu, std::int64_t blocks, int threads, Seconds tile, Bytes hbm) {
-  TenantKernel kernel;
-  KernelCost& cost = kernel.cost;
-  cost.blocks = blocks;
-  cost.footprint = {threads, 0, Bytes(0.0)};
-  cost.blocks_per_sm = occupancy(sm_limits(gpu), cost.footprint);
-  const std::int64_t wave = std::int64_t{gpu.sms} * cost.blocks_per_sm;
-  cost.waves = (blocks + wave - 1) / wave;
-  cost.time = Estimate<Seconds>::exact(tile * static_cast<double>(cost.waves));
-  cost.hbm_bytes = hbm;
+  TenantKernel kernel = spin(gpu, blocks, tile, threads);
+  kernel.cost.hbm_bytes = hbm;
   return kernel;
 }
 
