@@ -28,12 +28,6 @@ std::string good() {
          "    parallel: {tp: 2, dp: 4, bucket: 25 MiB}\n";  // 12
 }
 
-std::string with(std::string text, std::string_view from, std::string_view to) {
-  const auto at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
-
 struct Case {
   const char *name, *from, *to;
   int line, column;

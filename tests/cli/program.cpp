@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "sim/base/file.hpp"
 
@@ -18,6 +19,12 @@ Outcome run_program(const std::string& arguments, const std::string& before) {
       fmt::format("{}'{}' </dev/null >'{}' 2>'{}' {}", before, TESSERA_BINARY, out.string(), err.string(), arguments);
   const int status = std::system(command.c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, read_file(out), read_file(err)};
+}
+
+std::string with(std::string text, std::string_view from, std::string_view to) {
+  const auto at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return at == std::string::npos ? text : text.replace(at, from.size(), to);
 }
 
 Scratch::Scratch() {

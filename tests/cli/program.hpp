@@ -16,6 +16,9 @@ struct Outcome {
 /// `before` is what the shell does first.
 Outcome run_program(const std::string& arguments, const std::string& before = "");
 
+/// `text` with its first `from` replaced; a test failure where there is none.
+std::string with(std::string text, std::string_view from, std::string_view to);
+
 /// A folder for one test, gone afterwards.
 class Scratch {
  public:

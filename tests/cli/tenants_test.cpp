@@ -25,12 +25,6 @@ std::string good() {
          "      - {name: b, model: alexnet, mode: training, batch: 8, arrivals: {requests: 2}}\n";             // 9
 }
 
-std::string with(std::string text, std::string_view from, std::string_view to) {
-  const auto at = text.find(from);
-  EXPECT_NE(at, std::string::npos) << from;
-  return text.replace(at, from.size(), to);
-}
-
 struct Case {
   const char *name, *from, *to;
   int line;

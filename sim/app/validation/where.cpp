@@ -17,14 +17,14 @@ namespace {
 
 struct Sign {
   std::string_view text;
-  Comparison comparison;
+  Relation relation;
 };
-constexpr std::array<Sign, 6> kSigns{{{"!=", Comparison::not_equal},
-                                      {"<=", Comparison::less_equal},
-                                      {">=", Comparison::greater_equal},
-                                      {"=", Comparison::equal},
-                                      {"<", Comparison::less},
-                                      {">", Comparison::greater}}};
+constexpr std::array<Sign, 6> kSigns{{{"!=", Relation::not_equal},
+                                      {"<=", Relation::less_equal},
+                                      {">=", Relation::greater_equal},
+                                      {"=", Relation::equal},
+                                      {"<", Relation::less},
+                                      {">", Relation::greater}}};
 
 std::optional<double> as_number(std::string_view text) {
   double value = 0;
@@ -42,8 +42,8 @@ InputError bad_part(std::string_view part) {
                                                       part)});
 }
 
-bool is_ordering(Comparison comparison) {
-  return comparison != Comparison::equal && comparison != Comparison::not_equal;
+bool is_ordering(Relation relation) {
+  return relation != Relation::equal && relation != Relation::not_equal;
 }
 
 /// A value that is no double (1e400) would compare as text.
@@ -53,8 +53,8 @@ bool overflows(std::string_view text) {
 }
 
 void check_value(std::string_view part, const Condition& condition) {
-  const bool fine = is_ordering(condition.comparison) ? condition.number && std::isfinite(*condition.number)
-                                                      : !overflows(condition.value);
+  const bool fine = is_ordering(condition.relation) ? condition.number && std::isfinite(*condition.number)
+                                                    : !overflows(condition.value);
   if (fine) return;
   throw InputError(Diagnostic{
       .file = "--where",
@@ -71,7 +71,7 @@ Condition parse_condition(std::string_view part) {
     if (part.substr(at, after - at) != sign.text) continue;
     const std::string_view value = trim(part.substr(after));
     Condition condition{.column = std::string(trim(part.substr(0, at))),
-                        .comparison = sign.comparison,
+                        .relation = sign.relation,
                         .value = std::string(value),
                         .number = as_number(value)};
     check_value(part, condition);
@@ -81,19 +81,19 @@ Condition parse_condition(std::string_view part) {
 }
 
 template <class T>
-bool holds(Comparison comparison, const T& a, const T& b) {
-  switch (comparison) {
-    case Comparison::equal:
+bool holds(Relation relation, const T& a, const T& b) {
+  switch (relation) {
+    case Relation::equal:
       return a == b;
-    case Comparison::not_equal:
+    case Relation::not_equal:
       return a != b;
-    case Comparison::less:
+    case Relation::less:
       return a < b;
-    case Comparison::less_equal:
+    case Relation::less_equal:
       return a <= b;
-    case Comparison::greater:
+    case Relation::greater:
       return a > b;
-    case Comparison::greater_equal:
+    case Relation::greater_equal:
       return a >= b;
   }
   return false;
@@ -101,9 +101,9 @@ bool holds(Comparison comparison, const T& a, const T& b) {
 
 bool meets(std::string_view cell, const Condition& condition) {
   const std::optional<double> number = as_number(cell);
-  if (!number && is_ordering(condition.comparison)) return false;
-  if (number && condition.number) return holds(condition.comparison, *number, *condition.number);
-  return holds(condition.comparison, cell, std::string_view(condition.value));
+  if (!number && is_ordering(condition.relation)) return false;
+  if (number && condition.number) return holds(condition.relation, *number, *condition.number);
+  return holds(condition.relation, cell, std::string_view(condition.value));
 }
 
 }  // namespace

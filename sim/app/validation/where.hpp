@@ -12,13 +12,13 @@
 
 namespace tessera {
 
-enum class Comparison : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
+enum class Relation : std::uint8_t { equal, not_equal, less, less_equal, greater, greater_equal };
 
 /// `column` against `value`: as numbers where both are ("24" equals "24.0"), else as text. An empty cell is not given:
 /// it equals only an empty value. Cells that are no numbers are neither less nor greater than anything.
 struct Condition {
   std::string column;
-  Comparison comparison = Comparison::equal;
+  Relation relation = Relation::equal;
   std::string value;
   std::optional<double> number;  // of `value`
   friend bool operator==(const Condition&, const Condition&) = default;
