@@ -82,9 +82,9 @@ class Simulate final : public Command {
       auto folder =
           (out_.empty() ? std::filesystem::path("results") / spec.scenario : std::filesystem::path(out_)) / spec.name;
       if (results.size() > 1) folder /= fmt::format("device{}", results[i].summary.device);
-      const auto written =
-          write_folder(folder, tenant_files(spec.gpus[i], results[i]),
-                       tenants_trace(spec.gpus[i].tenants, kernel_names(spec.gpus[i]), results[i].timeline), manifest);
+      PackingText timeline(kPlainTimeline);
+      tenants_trace(spec.gpus[i].tenants, kernel_names(spec.gpus[i]), results[i].timeline, timeline);
+      const auto written = write_folder(folder, tenant_files(spec.gpus[i], results[i]), std::move(timeline), manifest);
       if (json_) {
         summaries.push(sharing_json(results[i].summary));
         continue;

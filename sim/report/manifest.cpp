@@ -6,13 +6,10 @@
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
 #include "sim/base/text.hpp"
-#include "sim/config/gzip.hpp"
 #include "sim/report/outputs.hpp"
 
 namespace tessera {
 namespace {
-
-constexpr std::size_t kGzipAbove = 20'000'000;
 
 Json as_object(const std::vector<std::pair<std::string, std::string>>& pairs) {
   Json object = Json::object();
@@ -54,8 +51,8 @@ Json manifest_json(const Manifest& manifest) {
 }
 
 std::vector<std::string> write_folder(const std::filesystem::path& folder, const OutputFiles& files,
-                                      std::string timeline, const Manifest& manifest) {
-  const bool pack = timeline.size() > kGzipAbove;
+                                      PackingText timeline, const Manifest& manifest) {
+  const auto [bytes, pack] = timeline.take();
   const std::string timeline_name = pack ? "trace.json.gz" : "trace.json";
   remove_earlier(folder / "manifest.json");  // written last: a set without it is not complete
   remove_earlier(folder / (pack ? "trace.json" : "trace.json.gz"));
@@ -64,7 +61,7 @@ std::vector<std::string> write_folder(const std::filesystem::path& folder, const
     write_file(folder / name, content);
     names.push_back(name);
   }
-  write_file(folder / timeline_name, pack ? gzip(timeline) : std::move(timeline));
+  write_file(folder / timeline_name, bytes);
   write_file(folder / "manifest.json", manifest_json(manifest).dump() + "\n");
   names.push_back(timeline_name);
   names.emplace_back("manifest.json");
@@ -73,9 +70,11 @@ std::vector<std::string> write_folder(const std::filesystem::path& folder, const
 
 std::vector<std::string> write_outputs(const std::filesystem::path& folder, const Summary& summary, const Plan& plan,
                                        const CostTable& costs, const Trace& trace, const Manifest& manifest) {
+  PackingText timeline(kPlainTimeline);
+  chrome_trace(trace, plan, timeline);
   return write_folder(folder,
                       {{"summary.json", summary_json(summary).dump() + "\n"}, {"ops.csv", ops_csv(plan, costs, trace)}},
-                      chrome_trace(trace, plan), manifest);
+                      std::move(timeline), manifest);
 }
 
 }  // namespace tessera

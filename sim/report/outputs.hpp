@@ -10,6 +10,7 @@
 
 #include "models/kernel_cost.hpp"
 #include "sim/config/json.hpp"
+#include "sim/config/packing_text.hpp"
 #include "sim/graph/plan.hpp"
 #include "sim/report/summary.hpp"
 #include "sim/trace/trace.hpp"
@@ -31,7 +32,7 @@ std::string ops_csv(const Plan& plan, const CostTable& costs, const Trace& trace
 
 /// Chrome trace events: one process per simulated GPU with a thread per stream, one process for the links; times in us.
 /// Opens in Perfetto and speedscope.
-std::string chrome_trace(const Trace& trace, const Plan& plan);
+void chrome_trace(const Trace& trace, const Plan& plan, PackingText& out);
 
 /// What it takes to make the same numbers again. No time of day: same input, same bytes.
 struct Manifest {
@@ -49,11 +50,14 @@ std::string content_hash(std::string_view content);
 /// The program's version and those of the libraries it was built with.
 std::vector<std::pair<std::string, std::string>> program_versions();
 
+/// Timelines above 20 MB are packed while they are made.
+inline constexpr std::size_t kPlainTimeline = 20'000'000;
+
 /// Names and contents.
 using OutputFiles = std::vector<std::pair<std::string, std::string>>;
 /// Writes `files`, the timeline as trace.json (trace.json.gz above 20 MB) and manifest.json; returns their names.
 std::vector<std::string> write_folder(const std::filesystem::path& folder, const OutputFiles& files,
-                                      std::string timeline, const Manifest& manifest);
+                                      PackingText timeline, const Manifest& manifest);
 
 /// Writes summary.json, ops.csv, trace.json and manifest.json; returns their names.
 /// The manifest of an earlier run goes first and the new one comes last: a set without one is not complete.

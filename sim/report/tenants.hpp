@@ -8,6 +8,7 @@
 
 #include "sim/cluster/gpu.hpp"
 #include "sim/config/json.hpp"
+#include "sim/config/packing_text.hpp"
 #include "sim/dispatch/tenant.hpp"
 #include "sim/dispatch/timeline.hpp"
 
@@ -73,7 +74,8 @@ std::string requests_csv(std::span<const Tenant> tenants, const Timeline& timeli
 /// Names of the kernels of each tenant.
 using KernelNames = std::vector<std::vector<std::string>>;
 /// Chrome trace events: a thread per tenant, in a colour of its own.
-std::string tenants_trace(std::span<const Tenant> tenants, const KernelNames& names, const Timeline& timeline);
+void tenants_trace(std::span<const Tenant> tenants, const KernelNames& names, const Timeline& timeline,
+                   PackingText& out);
 /// The timeline as a picture: a lane per tenant in its colour, and the SMs in use below.
 std::string tenants_svg(std::span<const Tenant> tenants, const SharingSummary& summary, const Timeline& timeline);
 

@@ -82,22 +82,21 @@ void append_curve(std::string& out, const Picture& picture, const SharingMeasure
 
 }  // namespace
 
-std::string tenants_trace(std::span<const Tenant> tenants, const KernelNames& names, const Timeline& timeline) {
-  std::string out = "{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n";
-  out += "{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"GPU\"}}";
+void tenants_trace(std::span<const Tenant> tenants, const KernelNames& names, const Timeline& timeline,
+                   PackingText& out) {
+  out.append("{\"displayTimeUnit\":\"ms\",\"traceEvents\":[\n");
+  out.append("{\"ph\":\"M\",\"pid\":1,\"name\":\"process_name\",\"args\":{\"name\":\"GPU\"}}");
   for (std::size_t i = 0; i < tenants.size(); ++i)
-    fmt::format_to(std::back_inserter(out),
-                   ",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}}}", i,
-                   Json(tenants[i].name).dump(-1));
+    out.append(fmt::format(",\n{{\"ph\":\"M\",\"pid\":1,\"tid\":{},\"name\":\"thread_name\",\"args\":{{\"name\":{}}}}}",
+                           i, Json(tenants[i].name).dump(-1)));
   for (const KernelSpan& k : timeline.kernels) {
     const std::int64_t start = nanoseconds(k.start), duration = nanoseconds(k.end) - start;
-    fmt::format_to(
-        std::back_inserter(out),
+    out.append(fmt::format(
         ",\n{{\"ph\":\"X\",\"pid\":1,\"tid\":{},\"ts\":{}.{:03},\"dur\":{}.{:03},\"name\":{},\"cname\":\"{}\"}}",
         k.tenant, start / 1000, start % 1000, duration / 1000, duration % 1000,
-        Json(names[k.tenant][k.kernel]).dump(-1), kTraceColours[k.tenant % kTraceColours.size()]);
+        Json(names[k.tenant][k.kernel]).dump(-1), kTraceColours[k.tenant % kTraceColours.size()]));
   }
-  return out + "\n]}\n";
+  out.append("\n]}\n");
 }
 
 std::string tenants_svg(std::span<const Tenant> tenants, const SharingSummary& summary, const Timeline& timeline) {

@@ -1,10 +1,12 @@
 #include "sim/config/gzip.hpp"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <unistd.h>
 
 #include "sim/base/file.hpp"
 #include "sim/base/rng.hpp"
+#include "sim/config/packing_text.hpp"
 #include "tests/unit/config/message.hpp"
 
 namespace tessera {
@@ -41,6 +43,21 @@ TEST_F(Gzip, PlainFilesAreReadAsTheyAre) {
 
 TEST_F(Gzip, ArchivesMayFollowOneAnother) {
   EXPECT_EQ(unpack(gzip("one ") + gzip("two")), "one two");
+}
+
+TEST_F(Gzip, TextPacksItselfWhereItIsLong) {
+  for (const int pieces : {0, 10, 11, 100'000}) {
+    PackingText text(100);
+    std::string whole;
+    for (int i = 0; i < pieces; ++i) {
+      const std::string piece = fmt::format("{:09}\n", i);
+      text.append(piece);
+      whole += piece;
+    }
+    const PackingText::Content content = text.take();
+    EXPECT_EQ(content.packed, whole.size() > 100) << pieces;
+    EXPECT_EQ(unpack(content.bytes), whole) << pieces;
+  }
 }
 
 TEST_F(Gzip, Damage) {

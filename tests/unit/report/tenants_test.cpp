@@ -131,7 +131,9 @@ TEST(SharingOutputs, RequestsAreRows) {
 
 TEST(SharingOutputs, EveryTenantHasAColourOfItsOwn) {
   const Shared shared;
-  const std::string trace = tenants_trace(shared.tenants, {{"conv"}, {"gemm"}}, shared.timeline);
+  PackingText text(1'000'000);
+  tenants_trace(shared.tenants, {{"conv"}, {"gemm"}}, shared.timeline, text);
+  const std::string trace = text.take().bytes;
   EXPECT_THAT(trace, HasSubstr("\"name\":\"conv\",\"cname\":\"thread_state_running\""));
   EXPECT_THAT(trace, HasSubstr("\"name\":\"gemm\",\"cname\":\"rail_response\""));
   EXPECT_THAT(trace, HasSubstr("\"ts\":20000.000,\"dur\":10000.000"));
