@@ -23,7 +23,7 @@ std::string_view to_string(CollectiveAlgorithm algorithm);
 
 struct FlowLink {
   LinkId id{};
-  double copies = 1;  // symmetric flows that take this link beside a folded one, itself included
+  double copies = 1;  // symmetric flows that take this link where one stands for them, itself included
 };
 
 /// A stream of bytes between two GPUs (cluster-wide indices).
@@ -32,6 +32,7 @@ struct Flow {
   double share = 1;  // of `collective_volume`
   std::vector<FlowLink> links{};
   bool between_nodes = false;
+  std::uint32_t route = 0;  // its number in the event loop
 };
 
 /// Rings through `gpus`, each for an equal part of the bytes. Inside a node: those of the topology. Over several nodes

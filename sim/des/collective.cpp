@@ -18,14 +18,8 @@ std::uint64_t key(const Plan& plan, std::uint32_t group, std::uint32_t task) {
 }  // namespace
 
 Collectives::Collectives(Engine& engine, const Plan& plan, const Routing& routing, const CollectiveModel& model,
-                         std::vector<std::size_t> engine_gpu, Recorder& recorder, double payload)
-    : engine_(engine),
-      plan_(plan),
-      routing_(routing),
-      model_(model),
-      engine_gpu_(std::move(engine_gpu)),
-      recorder_(recorder),
-      payload_(payload) {}
+                         Recorder& recorder, double payload)
+    : engine_(engine), plan_(plan), routing_(routing), model_(model), recorder_(recorder), payload_(payload) {}
 
 void Collectives::join(std::uint32_t group, std::uint32_t task, Done done) {
   Meeting& meeting = meetings_[key(plan_, group, task)];
@@ -50,7 +44,6 @@ void Collectives::start(Meeting& meeting) {
 void Collectives::flow(Meeting& meeting) {
   const CommunicationGroup& group = routing_.groups()[meeting.group];
   meeting.open = group.flows.size() + 1;
-  wait_for_others(meeting, group.others);
   for (const Flow& flow : group.flows) {
     const Bytes payload = meeting.volume * flow.share;
     if (payload <= Bytes(0.0)) {
@@ -58,27 +51,12 @@ void Collectives::flow(Meeting& meeting) {
       continue;
     }
     const Bytes size = payload * (flow.between_nodes ? meeting.cost.between : meeting.cost.inside);
-    engine_.transfer(engine_gpu_[static_cast<std::size_t>(flow.from)], engine_gpu_[static_cast<std::size_t>(flow.to)],
-                     size, [this, &meeting, &flow, payload, start = engine_.now()] {
-                       recorder_.flow(flow, payload, meeting.task, start, engine_.now());
-                       end(meeting);
-                     });
+    engine_.transfer(flow.route, size, [this, &meeting, &flow, payload, start = engine_.now()] {
+      recorder_.flow(flow, payload, meeting.task, start, engine_.now());
+      end(meeting);
+    });
   }
   end(meeting);
-}
-
-/// Flows of ranks that are not simulated, where they are slower than those that are.
-void Collectives::wait_for_others(Meeting& meeting, const SlowestFlows& others) {
-  Seconds longest;
-  const auto limit = [&](BytesPerSec rate, double bytes_per_byte) {
-    if (rate > BytesPerSec()) longest = max(longest, meeting.volume * bytes_per_byte / rate);
-  };
-  limit(others.rates.inside, meeting.cost.inside);
-  limit(others.rates.between, meeting.cost.between);
-  limit(others.together, std::min(meeting.cost.inside, meeting.cost.between));
-  if (longest == Seconds()) return;
-  ++meeting.open;
-  engine_.at(engine_.now() + longest, [this, &meeting] { end(meeting); });
 }
 
 void Collectives::end(Meeting& meeting) {

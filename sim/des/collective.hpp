@@ -18,9 +18,9 @@ namespace tessera {
 /// HBM that it takes, the order of chunks.
 class Collectives {
  public:
-  /// `engine_gpu[g]`: the engine's number of the cluster's GPU g. `payload`: share of what links carry that is payload.
+  /// `payload`: share of what links carry that is payload.
   Collectives(Engine& engine, const Plan& plan, const Routing& routing, const CollectiveModel& model,
-              std::vector<std::size_t> engine_gpu, Recorder& recorder, double payload = 1);
+              Recorder& recorder, double payload = 1);
 
   /// Called when the collective has ended, with the date at which all its members were there.
   using Done = std::function<void(Seconds started)>;
@@ -40,14 +40,12 @@ class Collectives {
   };
   void start(Meeting& meeting);
   void flow(Meeting& meeting);
-  void wait_for_others(Meeting& meeting, const SlowestFlows& others);
   void end(Meeting& meeting);
 
   Engine& engine_;
   const Plan& plan_;
   const Routing& routing_;
   const CollectiveModel& model_;
-  std::vector<std::size_t> engine_gpu_;
   Recorder& recorder_;
   double payload_;
   std::unordered_map<std::uint64_t, Meeting> meetings_;

@@ -15,10 +15,10 @@ namespace tessera {
 class Engine::Impl {
  public:
   Impl(const std::vector<EngineGpu>& gpu_specs, EngineNetwork network)
-      : simgrid(start_simgrid()), gpus(build_platform(gpu_specs, std::move(network))) {}
+      : simgrid(start_simgrid()), platform(build_platform(gpu_specs, std::move(network))) {}
 
   std::unique_ptr<simgrid::s4u::Engine> simgrid;
-  std::vector<GpuHosts> gpus;
+  Platform platform;
   Guard guard;
   Clock clock{guard};
   Activities activities{guard};
@@ -42,12 +42,13 @@ void Engine::after_this_instant(Call call) {
 }
 
 Engine::Execution Engine::compute(std::size_t gpu, double sm_share, Seconds duration, Call ended) {
-  return impl_->activities.execute(*impl_->gpus[gpu].sms, sm_share * duration.value(), sm_share, sm_share,
+  return impl_->activities.execute(*impl_->platform.gpus[gpu].sms, sm_share * duration.value(), sm_share, sm_share,
                                    std::move(ended));
 }
 
 Engine::Execution Engine::memory(std::size_t gpu, double sm_share, Bytes size, BytesPerSec rate, Call ended) {
-  return impl_->activities.execute(*impl_->gpus[gpu].hbm, size.value(), rate.value(), sm_share, std::move(ended));
+  return impl_->activities.execute(*impl_->platform.gpus[gpu].hbm, size.value(), rate.value(), sm_share,
+                                   std::move(ended));
 }
 
 void Engine::suspend(Execution execution) {
@@ -62,8 +63,9 @@ double Engine::remaining(Execution execution) const {
   return impl_->activities.remaining(execution);
 }
 
-void Engine::transfer(std::size_t from, std::size_t to, Bytes size, Call ended) {
-  impl_->activities.transfer(*impl_->gpus[from].sms, *impl_->gpus[to].sms, size, std::move(ended));
+void Engine::transfer(std::size_t route, Bytes size, Call ended) {
+  const auto [from, to] = impl_->platform.ends(route);
+  impl_->activities.transfer(*from, *to, size, std::move(ended));
 }
 
 void Engine::run() {

@@ -21,8 +21,9 @@ struct EngineGpu {
 };
 
 struct EngineNetwork {
-  std::vector<Link> links;                                    // those of bandwidth 0 do not exist
-  std::function<std::vector<LinkId>(int from, int to)> path;  // between cluster-wide GPU indices
+  std::vector<Link> links;                                         // those of bandwidth 0 do not exist
+  std::size_t routes = 0;                                          // ways that flows may take
+  std::function<std::vector<LinkId>(std::size_t route)> links_of;  // a link named twice counts twice
 };
 
 /// The one engine of this process; a second one is refused, because SimGrid would silently keep the first one's clock.
@@ -52,8 +53,8 @@ class Engine {
   void resume(Execution execution);
   /// SM-seconds or bytes.
   [[nodiscard]] double remaining(Execution execution) const;
-  /// A flow between different GPUs, without latency.
-  void transfer(std::size_t from, std::size_t to, Bytes size, Call ended);
+  /// A flow over a route's links, without latency.
+  void transfer(std::size_t route, Bytes size, Call ended);
 
   /// Until nothing is left to do. The first exception of a call-back ends the calls and becomes a RunError with its
   /// date.

@@ -21,28 +21,36 @@ namespace s4u = simgrid::s4u;
 namespace sgrouting = simgrid::kernel::routing;
 using Links = std::vector<simgrid::kernel::resource::StandardLinkImpl*>;
 
-/// A zone that asks our topology for the way. Routes in use are remembered.
+/// The fewest hosts with so many ordered pairs.
+std::size_t ports_for(std::size_t routes) {
+  std::size_t ports = 0;
+  while (routes > 0 && ports * (ports == 0 ? 0 : ports - 1) < routes) ++ports;
+  return ports;
+}
+
+/// A zone that asks for the links of a route. Those in use are remembered.
 class TopologyZone final : public sgrouting::NetZoneImpl {
  public:
   TopologyZone(const std::vector<EngineGpu>& gpus, EngineNetwork network)
-      : NetZoneImpl("cluster"), gpus_(gpus), network_(std::move(network)) {
+      : NetZoneImpl("cluster"), network_(std::move(network)) {
     set_parent(nullptr);
     for (const Link& link : network_.links) {
       links_.push_back(link.bandwidth > BytesPerSec(0.0) ? make_link(link.name, link.bandwidth) : nullptr);
     }
-    for (const EngineGpu& gpu : gpus_) {
-      hosts_.push_back({create_host(fmt::format("gpu{}", gpu.index), {static_cast<double>(gpu.sms)}), nullptr});
-    }
-    for (std::size_t g = 0; g < gpus_.size(); ++g) {  // after the SM pools, so that a pool's number is its GPU's
-      hosts_[g].hbm = create_host(fmt::format("gpu{}/hbm", gpus_[g].index), {gpus_[g].hbm.value()});
+    const std::size_t ports = ports_for(network_.routes);  // the first hosts, so that a port's number is its place
+    for (std::size_t p = 0; p < ports; ++p) platform_.ports.push_back(create_host(fmt::format("port{}", p), {1.0}));
+    for (const EngineGpu& gpu : gpus) {
+      platform_.gpus.push_back({create_host(fmt::format("gpu{}", gpu.index), {static_cast<double>(gpu.sms)}),
+                                create_host(fmt::format("gpu{}/hbm", gpu.index), {gpu.hbm.value()})});
     }
   }
 
-  [[nodiscard]] const std::vector<GpuHosts>& hosts() const { return hosts_; }
+  [[nodiscard]] const Platform& platform() const { return platform_; }
 
   void get_local_route(const sgrouting::NetPoint* from, const sgrouting::NetPoint* to, sgrouting::Route* into,
                        double* /*latency*/) override {
-    const Links& route = find_route(from->id(), to->id());
+    const std::size_t source = from->id(), target = to->id();
+    const Links& route = find_route(source * (platform_.ports.size() - 1) + (target < source ? target : target - 1));
     into->link_list_.insert(into->link_list_.end(), route.begin(), route.end());
   }
 
@@ -51,10 +59,10 @@ class TopologyZone final : public sgrouting::NetZoneImpl {
     return create_link(name, {bandwidth.value() * kPayloadPerByte})->set_latency(0.0)->get_impl();
   }
 
-  const Links& find_route(std::size_t from, std::size_t to) {
-    const auto [route, missing] = routes_.try_emplace((std::uint64_t{from} << 32) | to);
+  const Links& find_route(std::size_t number) {
+    const auto [route, missing] = routes_.try_emplace(number);
     if (missing) {
-      for (const LinkId id : network_.path(gpus_[from].index, gpus_[to].index)) {
+      for (const LinkId id : network_.links_of(number)) {
         auto* link = links_[static_cast<std::size_t>(id)];
         TESSERA_ASSERT(link != nullptr, "a flow takes a link that was left out of the platform");
         route->second.push_back(link);
@@ -63,20 +71,19 @@ class TopologyZone final : public sgrouting::NetZoneImpl {
     return route->second;
   }
 
-  std::vector<EngineGpu> gpus_;
   EngineNetwork network_;
   Links links_;
-  std::vector<GpuHosts> hosts_;
-  std::unordered_map<std::uint64_t, Links> routes_;
+  Platform platform_;
+  std::unordered_map<std::size_t, Links> routes_;
 };
 
 }  // namespace
 
-std::vector<GpuHosts> build_platform(const std::vector<EngineGpu>& gpus, EngineNetwork network) {
+Platform build_platform(const std::vector<EngineGpu>& gpus, EngineNetwork network) {
   auto* zone = new TopologyZone(gpus, std::move(network));  // SimGrid's engine deletes it
-  std::vector<GpuHosts> hosts = zone->hosts();
+  Platform platform = zone->platform();
   zone->get_iface()->seal();
-  return hosts;
+  return platform;
 }
 
 }  // namespace tessera

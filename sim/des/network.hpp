@@ -3,6 +3,8 @@
 
 #include <simgrid/forward.h>
 
+#include <cstddef>
+#include <utility>
 #include <vector>
 
 #include "sim/des/engine.hpp"
@@ -16,9 +18,20 @@ struct GpuHosts {
   simgrid::s4u::Host* hbm;
 };
 
-/// Builds the platform and seals it; returns the hosts of each GPU.
+/// SimGrid knows a route by the hosts at its ends. Ours belong to flows, several of which may join two GPUs by
+/// different links, so each has a pair of ports of its own.
+struct Platform {
+  std::vector<GpuHosts> gpus;
+  std::vector<simgrid::s4u::Host*> ports;
+  [[nodiscard]] std::pair<simgrid::s4u::Host*, simgrid::s4u::Host*> ends(std::size_t route) const {
+    const std::size_t from = route / (ports.size() - 1), to = route % (ports.size() - 1);
+    return {ports[from], ports[to < from ? to : to + 1]};
+  }
+};
+
+/// Builds the platform and seals it.
 /// SimGrid's links have no latency: it would share a link in proportion to 1 / latency, as TCP does. Latency is
 /// waited for before a flow starts.
-std::vector<GpuHosts> build_platform(const std::vector<EngineGpu>& gpus, EngineNetwork network);
+Platform build_platform(const std::vector<EngineGpu>& gpus, EngineNetwork network);
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 #include "sim/des/routing.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/error.hpp"
 
@@ -53,7 +54,8 @@ class GroupFinder {
 }  // namespace
 
 Routing::Routing(const Plan& plan, const Placement& placement, const ClusterSpec& cluster, const Topology& topology,
-                 const CollectiveModel& model) {
+                 const CollectiveModel& model)
+    : stages_(static_cast<std::size_t>(plan.spec.pp)) {
   const GroupFinder finder(plan, placement, cluster, topology);
   std::map<std::pair<Dimension, CollectiveKind>, GroupShape> shapes;
   std::map<Way, CollectiveKind> ways;
@@ -87,6 +89,27 @@ Routing::Routing(const Plan& plan, const Placement& placement, const ClusterSpec
       groups_.push_back(finder.group(members, way.second, kind));
     }
   }
+  number_flows();
+}
+
+void Routing::number_flows() {
+  routes_.clear();
+  for (CommunicationGroup& group : groups_) {
+    for (Flow& flow : group.flows) {
+      flow.route = static_cast<std::uint32_t>(routes_.size());
+      routes_.push_back(&flow);
+    }
+  }
+}
+
+std::vector<LinkId> Routing::links_of(std::size_t route) const {
+  std::vector<LinkId> links;
+  for (const FlowLink& link : routes_[route]->links) {
+    const double unit = units_.empty() ? 1 : units_[static_cast<std::size_t>(link.id)];
+    const auto mentions = std::max<long>(1, std::lround(link.copies / unit));
+    links.insert(links.end(), static_cast<std::size_t>(mentions), link.id);
+  }
+  return links;
 }
 
 CollectiveAlgorithm Routing::algorithm_of(const Collective& collective) const {

@@ -1,6 +1,7 @@
 // Which ranks meet in a collective and over which links its bytes go: the groups of a plan, whole or folded.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
@@ -16,19 +17,11 @@
 
 namespace tessera {
 
-/// Rates that flows which are not simulated allow: by those inside nodes, between them, and both on one link; 0: no
-/// limit. Of `collective_volume`, as in FlowRates.
-struct SlowestFlows {
-  FlowRates rates{};
-  BytesPerSec together{};
-};
-
 /// The flows of ranks that communicate.
 struct CommunicationGroup {
   int members = 1;  // of the collective's ranks those simulated, which must all join
   GroupShape shape{};
   std::vector<Flow> flows{};
-  SlowestFlows others{};  // where a rank's own flows would be too fast for the whole
 };
 
 inline constexpr std::uint32_t kNoGroup = std::numeric_limits<std::uint32_t>::max();
@@ -43,9 +36,12 @@ class Routing {
   [[nodiscard]] CollectiveAlgorithm algorithm_of(const Collective& collective) const;
   [[nodiscard]] std::uint32_t group_of(Rank rank, const Collective& collective) const;
 
-  /// Keeps only what the first rank of each stage sends, standing for the stage: see folding.cpp. `gpus`: theirs.
-  /// Returns the links at the folded capacity; those that none of them uses get none.
-  std::vector<Link> fold(std::span<const int> gpus, const std::vector<Link>& links);
+  /// Makes one of the groups of each stage and keeps of flows that are alike only one: see folding.cpp. Returns the
+  /// links at the folded capacity; those that none of the flows kept uses get none.
+  std::vector<Link> fold(const std::vector<Link>& links);
+
+  [[nodiscard]] std::size_t routes() const { return routes_.size(); }
+  [[nodiscard]] std::vector<LinkId> links_of(std::size_t route) const;
 
  private:
   using Way = std::pair<Dimension, CollectiveAlgorithm>;
@@ -53,6 +49,11 @@ class Routing {
   std::vector<CommunicationGroup> groups_;
   std::map<Way, std::vector<std::uint32_t>> group_of_rank_;
   std::map<Request, CollectiveAlgorithm> algorithms_;
+  std::size_t stages_ = 1;
+  std::vector<const Flow*> routes_;  // by number
+  std::vector<double> units_;        // of each link once folded: flows that a mention of it stands for
+
+  void number_flows();
 };
 
 }  // namespace tessera

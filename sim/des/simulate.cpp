@@ -21,7 +21,6 @@ namespace tessera {
 
 namespace {
 
-constexpr std::size_t kNotOnEngine = static_cast<std::size_t>(-1);
 constexpr std::size_t kNamedInError = 6;
 
 /// GPUs of the ranks that stand for their pipeline stages.
@@ -43,35 +42,11 @@ bool equally_fast(const SimulationInput& input, int alike) {
   return true;
 }
 
-/// GPUs of the engine: those simulated first, then those that only receive.
-struct Cast {
-  std::vector<int> simulated;
+std::vector<EngineGpu> engine_gpus(const std::vector<int>& simulated, const GpuSpec& spec) {
   std::vector<EngineGpu> gpus;
-  std::vector<std::size_t> engine_gpu;  // by cluster-wide index
-
-  Cast(const SimulationInput& input, const Routing& routing, bool folded)
-      : simulated(folded ? first_of_stages(input) : input.placement.gpu_of_rank),
-        engine_gpu(static_cast<std::size_t>(input.cluster.gpus()), kNotOnEngine) {
-    for (const int gpu : simulated) {
-      TESSERA_ASSERT(engine_gpu.at(static_cast<std::size_t>(gpu)) == kNotOnEngine, "one rank per GPU");
-      enter(gpu, input.cluster.gpu);
-    }
-    for (const CommunicationGroup& group : routing.groups()) {
-      for (const Flow& flow : group.flows) {
-        enter(flow.from, input.cluster.gpu);
-        enter(flow.to, input.cluster.gpu);
-      }
-    }
-  }
-
- private:
-  void enter(int gpu, const GpuSpec& spec) {
-    std::size_t& position = engine_gpu[static_cast<std::size_t>(gpu)];
-    if (position != kNotOnEngine) return;
-    position = gpus.size();
-    gpus.push_back({gpu, spec.sms, spec.memory_bandwidth});
-  }
-};
+  for (const int gpu : simulated) gpus.push_back({gpu, spec.sms, spec.memory_bandwidth});
+  return gpus;
+}
 
 std::vector<std::string> line_names(const Program& program) {
   std::vector<std::string> names;
@@ -104,22 +79,23 @@ Trace simulate(const SimulationInput& input) {
   Routing routing(input.plan, input.placement, input.cluster, topology, model);
   const int alike = input.plan.spec.ranks_per_stage();  // ranks of a stage
   const bool folded = input.options.fold == Fold::on && alike > 1 && equally_fast(input, alike);
-  const auto links = folded ? routing.fold(first_of_stages(input), topology.links()) : topology.links();
-  const Cast cast(input, routing, folded);
+  const auto links = folded ? routing.fold(topology.links()) : topology.links();
+  const std::vector<int> simulated = folded ? first_of_stages(input) : input.placement.gpu_of_rank;
 
-  Engine engine(cast.gpus, {links, [&](int from, int to) { return topology.path(from, to); }});
+  Engine engine(engine_gpus(simulated, input.cluster.gpu),
+                {links, routing.routes(), [&](std::size_t route) { return routing.links_of(route); }});
   const Program program(input.plan, input.costs, input.cluster.gpu);
   TESSERA_ASSERT(input.options.host_work.empty() || input.options.host_work.size() == input.plan.tasks.size(),
                  "the host's work for every task");
   const Host host =
       input.options.cuda_graph ? Host(Seconds(0.0)) : Host(input.cluster.node.host_launch, input.options.host_work);
-  Recorder recorder(input.options.record_spans, cast.simulated, line_names(program), topology.links());
-  Collectives collectives(engine, input.plan, routing, model, cast.engine_gpu, recorder,
+  Recorder recorder(input.options.record_spans, simulated, line_names(program), topology.links());
+  Collectives collectives(engine, input.plan, routing, model, recorder,
                           input.options.collectives ? 1 : input.options.collective_payload);
   std::vector<std::unique_ptr<DispatchPolicy>> policies;
   std::vector<std::unique_ptr<GpuDevice>> devices;
   std::vector<std::unique_ptr<RankRun>> ranks;
-  for (std::size_t g = 0; g < cast.simulated.size(); ++g) {
+  for (std::size_t g = 0; g < simulated.size(); ++g) {
     policies.push_back(make_dispatch_policy(input.options.dispatch));
     devices.push_back(
         std::make_unique<GpuDevice>(engine, g, input.cluster.gpu, *policies.back(), input.options.fidelity,
@@ -130,7 +106,7 @@ Trace simulate(const SimulationInput& input) {
     ranks.push_back(std::make_unique<RankRun>(
         Stage{program, routing, host, engine, collectives, recorder, input.options.synchronous_messages},
         static_cast<Rank>(folded ? g * static_cast<std::size_t>(alike) : g), g, *devices.back(),
-        gpu_speed(input.cluster, cast.simulated[g])));
+        gpu_speed(input.cluster, simulated[g])));
   }
   for (const auto& rank : ranks) rank->start();
   engine.run();

@@ -143,8 +143,8 @@ TEST(MeetingTest, AMemberThatNeverComesIsNamed) {
   const Routing routing(plan, {{0, 1}}, cluster, topology, model);
   Recorder recorder(true, {0, 1}, {"communication tp"}, topology.links());
   Engine engine({{0, 132, BytesPerSec(1e12)}, {1, 132, BytesPerSec(1e12)}},
-                {topology.links(), [&](int from, int to) { return topology.path(from, to); }});
-  Collectives collectives(engine, plan, routing, model, {0, 1}, recorder);
+                {topology.links(), routing.routes(), [&](std::size_t route) { return routing.links_of(route); }});
+  Collectives collectives(engine, plan, routing, model, recorder);
   bool done = false;
   collectives.join(0, 0, [&](Seconds) { done = true; });
   engine.run();

@@ -11,17 +11,20 @@
 namespace tessera {
 namespace {
 
-/// Two GPUs, one link each way of 1 GB/s.
+/// Two GPUs, one link each way of 1 GB/s; the third route names the first link three times.
 EngineNetwork pair_network() {
   return {{{"a-b", BytesPerSec(1e9), Seconds(0.0), 0, 1}, {"b-a", BytesPerSec(1e9), Seconds(0.0), 1, 0}},
-          [](int from, int) { return std::vector<LinkId>{static_cast<LinkId>(from)}; }};
+          3,
+          [](std::size_t route) {
+            return route < 2 ? std::vector{static_cast<LinkId>(route)} : std::vector(3, LinkId(0));
+          }};
 }
 const std::vector<EngineGpu> kPair{{0, 4, BytesPerSec(1e12)}, {1, 4, BytesPerSec(1e12)}};
 
 TEST(EngineTest, OneGigabyteAtOneGigabytePerSecondTakesOneSecond) {
   Engine engine(kPair, pair_network());
   double end = 0;
-  engine.transfer(0, 1, Bytes(1e9), [&] { end = engine.now().value(); });
+  engine.transfer(0, Bytes(1e9), [&] { end = engine.now().value(); });
   engine.run();
   EXPECT_NEAR(end, 1.0, 1e-9);
 }
@@ -30,7 +33,7 @@ TEST(EngineTest, OneGigabyteAtOneGigabytePerSecondTakesOneSecond) {
 TEST(EngineTest, FlowsOfFractionsOfAByteAreExact) {
   Engine engine(kPair, pair_network());
   double end = 0;
-  engine.transfer(0, 1, Bytes(100.0 / 3), [&] { end = engine.now().value(); });
+  engine.transfer(0, Bytes(100.0 / 3), [&] { end = engine.now().value(); });
   engine.run();
   EXPECT_NEAR(end, 100.0 / 3 * 1e-9, 1e-6 * 1e-9);
 }
@@ -38,13 +41,24 @@ TEST(EngineTest, FlowsOfFractionsOfAByteAreExact) {
 TEST(EngineTest, FlowsShareALinkFairlyAndDirectionsAreApart) {
   Engine engine(kPair, pair_network());
   std::vector<double> ends(3);
-  engine.transfer(0, 1, Bytes(1e9), [&] { ends[0] = engine.now().value(); });
-  engine.transfer(0, 1, Bytes(2e9), [&] { ends[1] = engine.now().value(); });
-  engine.transfer(1, 0, Bytes(1e9), [&] { ends[2] = engine.now().value(); });
+  engine.transfer(0, Bytes(1e9), [&] { ends[0] = engine.now().value(); });
+  engine.transfer(0, Bytes(2e9), [&] { ends[1] = engine.now().value(); });
+  engine.transfer(1, Bytes(1e9), [&] { ends[2] = engine.now().value(); });
   engine.run();
   EXPECT_NEAR(ends[0], 2.0, 1e-9);
   EXPECT_NEAR(ends[1], 3.0, 1e-9);
   EXPECT_NEAR(ends[2], 1.0, 1e-9);
+}
+
+// One that stands for three flows takes three times its rate: a fourth of the link each.
+TEST(EngineTest, ALinkNamedThriceIsTakenThrice) {
+  Engine engine(kPair, pair_network());
+  std::vector<double> ends(2);
+  engine.transfer(0, Bytes(1e9), [&] { ends[0] = engine.now().value(); });
+  engine.transfer(2, Bytes(1e9), [&] { ends[1] = engine.now().value(); });
+  engine.run();
+  EXPECT_NEAR(ends[0], 4.0, 1e-9);
+  EXPECT_NEAR(ends[1], 4.0, 1e-9);
 }
 
 // 3 TB/s wanted of 1 TB/s: one SM gets a fourth, and wants less; the other three get the rest.
