@@ -1,123 +1,36 @@
-// Folding: every rank of a pipeline stage runs the same program, so one of them is simulated, and all groups of a
-// collective are one. Of the network what is alike is kept once: flows that put the same on links alike, links that
-// carry the same of flows alike (the coarsest equitable partition of the graph of flows and links, found by refining
-// colours; Grohe et al., ESA 2014, shrink linear programs so). Max-min fair rates, started together, are the same for
-// flows of one colour, so a folded collective takes what it takes in the whole, beside others too. A link that m flows
-// of a colour share is m times on the way of the one that stands for them, or has 1/m of its capacity.
+// Folding: of what is alike (colouring.hpp) one is simulated, the first: ranks that run the same program in groups that
+// are alike, one group for all of its colour, and of the network one flow and one link of each colour. A link that m
+// flows of a colour share is m times on the way of the one that stands for them, or has 1/m of its capacity, so that a
+// folded collective takes what it takes in the whole, beside others too.
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
-#include <span>
 #include <unordered_map>
 #include <unordered_set>
 
 #include "sim/base/error.hpp"
+#include "sim/des/colouring.hpp"
 #include "sim/des/routing.hpp"
 
 namespace tessera {
 
 namespace {
 
-using Colour = std::uint64_t;
-
-/// Colours that the flows of one kind may have, which are simulated each: where refining finds more, those of the round
-/// before stay, and the busiest flow stands for its colour.
-constexpr std::size_t kMostColours = 256;
-constexpr int kMostRounds = 64;
+/// Ranks that are simulated, at most, or one of each stage: where more are not alike, those of a stage are taken to
+/// wait for each other at every collective.
+constexpr std::size_t kMostRanks = 64;
 constexpr double kMostMentions = 64;  // of a link on one way
-constexpr double kSharesApart = 1e-9;
-
-/// SplitMix64's finisher (Steele et al., OOPSLA 2014).
-Colour mixed(Colour x) {
-  x += 0x9e3779b97f4a7c15;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
-}
-
-/// All groups of one stage over one dimension, done one way.
-struct Kind {
-  std::span<CommunicationGroup> groups;
-  std::span<std::uint32_t> group_of_rank;
-  bool message = false;
-  std::vector<std::pair<Flow*, Colour>> flows{};
-  std::size_t colours = 0;
-  bool frozen = false;
-};
 
 std::size_t number(const FlowLink& link) {
   return static_cast<std::size_t>(link.id);
 }
 
-/// The partition of flows and links by colours.
-class Colouring {
- public:
-  Colouring(std::vector<Kind>& kinds, const std::vector<Link>& links) : kinds_(kinds), of_link_(links.size()) {
-    for (std::size_t l = 0; l < links.size(); ++l) of_link_[l] = mixed(std::hash<double>{}(links[l].bandwidth.value()));
-    for (std::size_t k = 0; k < kinds.size(); ++k) {
-      for (CommunicationGroup& group : kinds[k].groups) {
-        for (Flow& flow : group.flows) {
-          const auto share = static_cast<Colour>(std::llround(flow.share / kSharesApart));
-          kinds[k].flows.emplace_back(&flow, mixed(mixed(mixed(k) + share) + (flow.between_nodes ? 1 : 0)));
-        }
-      }
-    }
-    for (int round = 0; round < kMostRounds && refine(); ++round) {
-    }
-    colour_links();
-  }
-  [[nodiscard]] const std::vector<Colour>& of_link() const { return of_link_; }
-
- private:
-  /// Links by what they carry.
-  void colour_links() {
-    std::vector<Colour> carried(of_link_.size());
-    for (const Kind& kind : kinds_) {
-      for (const auto& [flow, colour] : kind.flows) {
-        for (const FlowLink& link : flow->links) carried[number(link)] += mixed(colour);
-      }
-    }
-    for (std::size_t l = 0; l < carried.size(); ++l) of_link_[l] = mixed(of_link_[l] + carried[l]);
-  }
-  /// Links by flows, then flows by links; whether a colour fell apart.
-  bool refine() {
-    colour_links();
-    bool finer = false;
-    for (Kind& kind : kinds_) {
-      if (!kind.frozen && recolour(kind)) finer = true;
-    }
-    return finer;
-  }
-  bool recolour(Kind& kind) {
-    std::vector<Colour> fresh;
-    fresh.reserve(kind.flows.size());
-    std::unordered_set<Colour> distinct;
-    for (const auto& [flow, colour] : kind.flows) {
-      Colour sum = colour;
-      for (const FlowLink& link : flow->links) sum += mixed(of_link_[number(link)]);
-      fresh.push_back(mixed(sum));
-      distinct.insert(fresh.back());
-      if (distinct.size() <= kMostColours) continue;
-      kind.frozen = true;
-      return false;
-    }
-    for (std::size_t f = 0; f < fresh.size(); ++f) kind.flows[f].second = fresh[f];
-    const bool finer = distinct.size() > kind.colours;
-    kind.colours = distinct.size();
-    return finer;
-  }
-
-  std::vector<Kind>& kinds_;
-  std::vector<Colour> of_link_;
-};
-
 /// Seconds that the flows of a kind, of shares of a byte, would keep every link busy.
 class Pressure {
  public:
-  Pressure(const Kind& kind, const std::vector<Link>& links) : links_(links) {
-    for (const auto& [flow, colour] : kind.flows) {
-      for (const FlowLink& link : flow->links) shares_[link.id] += flow->share;
+  Pressure(const GroupKind& kind, const std::vector<Link>& links) : links_(links) {
+    for (const GroupKind::Coloured& flow : kind.flows) {
+      for (const FlowLink& link : flow.flow->links) shares_[link.id] += flow.flow->share;
     }
   }
   [[nodiscard]] Seconds on(const Flow& flow) const {
@@ -132,17 +45,17 @@ class Pressure {
   const std::vector<Link>& links_;
 };
 
-/// The flows that stand for their colours: of a kind that was not refined to the end the busiest, else the first.
-std::vector<std::pair<Flow*, Colour>> representatives(const Kind& kind, const std::vector<Link>& links) {
-  std::vector<std::pair<Flow*, Colour>> chosen;
+/// The flows that stand for their colours: of a coarse kind the busiest, else the first.
+std::vector<GroupKind::Coloured> representatives(const GroupKind& kind, const std::vector<Link>& links) {
+  std::vector<GroupKind::Coloured> chosen;
   std::unordered_map<Colour, std::size_t> place;
-  const Pressure pressure(kind.frozen ? kind : Kind{}, links);
-  for (const auto& [flow, colour] : kind.flows) {
-    const auto [at, fresh] = place.try_emplace(colour, chosen.size());
+  const Pressure pressure(kind.coarse ? kind : GroupKind{}, links);
+  for (const GroupKind::Coloured& flow : kind.flows) {
+    const auto [at, fresh] = place.try_emplace(flow.colour, chosen.size());
     if (fresh) {
-      chosen.emplace_back(flow, colour);
-    } else if (kind.frozen && pressure.on(*flow) > pressure.on(*chosen[at->second].first)) {
-      chosen[at->second].first = flow;
+      chosen.push_back(flow);
+    } else if (kind.coarse && pressure.on(*flow.flow) > pressure.on(*chosen[at->second].flow)) {
+      chosen[at->second] = flow;
     }
   }
   return chosen;
@@ -151,12 +64,12 @@ std::vector<std::pair<Flow*, Colour>> representatives(const Kind& kind, const st
 /// Of every colour of links the first, and how many flows of each colour take it.
 class LinkClasses {
  public:
-  LinkClasses(const std::vector<Kind>& kinds, const std::vector<Colour>& of_link) : of_link_(of_link) {
+  LinkClasses(const std::vector<GroupKind>& kinds, const std::vector<Colour>& of_link) : of_link_(of_link) {
     for (std::size_t l = 0; l < of_link.size(); ++l) first_.try_emplace(of_link[l], l);
-    for (const Kind& kind : kinds) {
-      for (const auto& [flow, colour] : kind.flows) {
-        for (const FlowLink& link : flow->links) {
-          if (first_.at(of_link[number(link)]) == number(link)) ++copies_[mixed(colour) ^ number(link)];
+    for (const GroupKind& kind : kinds) {
+      for (const GroupKind::Coloured& flow : kind.flows) {
+        for (const FlowLink& link : flow.flow->links) {
+          if (first_.at(of_link[number(link)]) == number(link)) ++copies_[mixed(flow.colour) ^ number(link)];
         }
       }
     }
@@ -179,19 +92,29 @@ class LinkClasses {
   std::unordered_map<Colour, double> copies_;  // by colour of flow and link
 };
 
-/// One group for all of a kind, with the flows that stand for theirs.
-CommunicationGroup folded_group(const Kind& kind, const LinkClasses& classes, const std::vector<Link>& links) {
-  CommunicationGroup one{.members = kind.message ? 2 : 1, .shape = kind.groups.front().shape};
-  for (const CommunicationGroup& group : kind.groups) {
-    if (group.shape.nodes > one.shape.nodes) one.shape = group.shape;
-    one.shape.longest_hop = max(one.shape.longest_hop, group.shape.longest_hop);
+/// A group for each colour of a kind's, and which of them every group became.
+struct FoldedGroups {
+  std::vector<CommunicationGroup> groups;
+  std::vector<std::size_t> of_group;
+
+  FoldedGroups(const GroupKind& kind, const Colouring& colouring) {
+    std::unordered_map<Colour, std::size_t> place;
+    for (std::size_t g = 0; g < kind.groups.size(); ++g) {
+      const CommunicationGroup& group = kind.groups[g];
+      const auto [at, fresh] = place.try_emplace(kind.of_group[g], groups.size());
+      of_group.push_back(at->second);
+      if (fresh) {
+        std::unordered_set<Colour> colours;
+        for (const Rank rank : group.ranks) colours.insert(colouring.of_rank()[static_cast<std::size_t>(rank)]);
+        groups.push_back({.members = kind.message ? 2 : static_cast<int>(colours.size()), .shape = group.shape});
+      }
+      GroupShape& shape = groups[at->second].shape;
+      const Seconds hop = max(shape.longest_hop, group.shape.longest_hop);
+      if (group.shape.nodes > shape.nodes) shape = group.shape;
+      shape.longest_hop = hop;
+    }
   }
-  for (const auto& [flow, colour] : representatives(kind, links)) {
-    one.flows.push_back(*flow);
-    one.flows.back().links = classes.folded(*flow, colour);
-  }
-  return one;
-}
+};
 
 /// Of each link the flows that one mention of it stands for: what divides all copies, and at least a 64th of the most.
 std::vector<double> units_of(std::span<const CommunicationGroup> groups, std::size_t links) {
@@ -210,10 +133,20 @@ std::vector<double> units_of(std::span<const CommunicationGroup> groups, std::si
   return units;
 }
 
+/// The first rank of each colour.
+std::vector<Rank> first_ranks(const std::vector<Colour>& of_rank) {
+  std::vector<Rank> ranks;
+  std::unordered_set<Colour> seen;
+  for (std::size_t r = 0; r < of_rank.size(); ++r) {
+    if (seen.insert(of_rank[r]).second) ranks.push_back(static_cast<Rank>(r));
+  }
+  return ranks;
+}
+
 }  // namespace
 
-std::vector<Link> Routing::fold(const std::vector<Link>& links) {
-  std::vector<Kind> kinds;
+std::vector<GroupKind> Routing::kinds() {
+  std::vector<GroupKind> kinds;
   for (auto& [way, group_of_rank] : group_of_rank_) {
     const std::size_t ranks = group_of_rank.size() / stages_;  // of a stage
     for (std::size_t stage = 0; stage < stages_; ++stage) {
@@ -225,20 +158,36 @@ std::vector<Link> Routing::fold(const std::vector<Link>& links) {
                        .message = way.first == Dimension::next || way.first == Dimension::previous});
     }
   }
-  const Colouring colouring(kinds, links);
-  const LinkClasses classes(kinds, colouring.of_link());
-  std::vector<CommunicationGroup> folded;
-  for (const Kind& kind : kinds) {
-    std::ranges::fill(kind.group_of_rank, static_cast<std::uint32_t>(folded.size()));
-    folded.push_back(folded_group(kind, classes, links));
+  return kinds;
+}
+
+std::optional<FoldedRun> Routing::fold(const std::vector<Link>& links, const std::vector<std::uint64_t>& sorts) {
+  std::vector<GroupKind> some = kinds();
+  std::optional<Colouring> colouring(std::in_place, some, links, sorts, true);
+  if (colouring->rank_colours() > std::max(kMostRanks, stages_)) colouring.emplace(some, links, sorts, false);
+  if (colouring->rank_colours() > std::max(kMostRanks, stages_)) return std::nullopt;
+
+  const LinkClasses classes(some, colouring->of_link());
+  std::vector<CommunicationGroup> all;
+  for (const GroupKind& kind : some) {
+    FoldedGroups folded(kind, *colouring);
+    for (const GroupKind::Coloured& flow : representatives(kind, links)) {
+      std::vector<Flow>& flows = folded.groups[folded.of_group[flow.group]].flows;
+      flows.push_back(*flow.flow);
+      flows.back().links = classes.folded(*flow.flow, flow.colour);
+    }
+    const auto first = static_cast<std::size_t>(kind.groups.data() - groups_.data());
+    for (std::uint32_t& group : kind.group_of_rank)
+      group = static_cast<std::uint32_t>(all.size() + folded.of_group[group - first]);
+    std::ranges::move(folded.groups, std::back_inserter(all));
   }
-  groups_ = std::move(folded);
+  groups_ = std::move(all);
   number_flows();
   units_ = units_of(groups_, links.size());
-  std::vector<Link> scaled = links;
+  FoldedRun run{.links = links, .ranks = first_ranks(colouring->of_rank())};
   for (std::size_t l = 0; l < links.size(); ++l)
-    scaled[l].bandwidth = units_[l] > 0 ? links[l].bandwidth / units_[l] : BytesPerSec();
-  return scaled;
+    run.links[l].bandwidth = units_[l] > 0 ? links[l].bandwidth / units_[l] : BytesPerSec();
+  return run;
 }
 
 }  // namespace tessera

@@ -22,10 +22,11 @@ void Recorder::task(std::size_t gpu, std::size_t line, std::uint32_t task, bool 
 }
 
 void Recorder::flow(const Flow& flow, Bytes size, std::uint32_t task, Seconds start, Seconds end) {
+  const bool draws = spans_ && std::ranges::find(gpus_, flow.from, &GpuRecord::gpu) != gpus_.end();
   for (const FlowLink& link : flow.links) {
     LinkRecord& record = link_records_[static_cast<std::size_t>(link.id)];
     record.carried += size * link.copies;
-    if (!spans_) continue;
+    if (!draws) continue;
     const Seconds free = record.spans.empty() ? start : max(start, record.spans.back().end);
     if (free < end) record.spans.push_back({0, task, free, end});
   }
@@ -48,7 +49,7 @@ Trace Recorder::take() {
     if (record.carried <= Bytes(0.0)) continue;
     const Link& link = links_[l];
     trace.links.push_back({link.name, link.bandwidth, record.carried, record.carried / link.bandwidth});
-    if (!spans_) continue;
+    if (record.spans.empty()) continue;
     for (Span span : record.spans) {
       span.track = static_cast<std::uint32_t>(trace.tracks.size());
       trace.spans.push_back(span);

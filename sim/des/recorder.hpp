@@ -19,8 +19,8 @@ class Recorder {
   void task(std::size_t gpu, std::size_t line, std::uint32_t task, bool kernel, Seconds start, Seconds end);
   void flow(const Flow& flow, Bytes size, std::uint32_t task, Seconds start, Seconds end);
 
-  /// Everything but `folded`, `events` and what HBM carried. Flows that overlap on a link are drawn one after the
-  /// other on its track; its carried bytes are exact.
+  /// Links of flows that simulated GPUs send have tracks. Everything but `folded`, `events` and what HBM carried. Flows
+  /// that overlap on a link are drawn one after the other on its track; its carried bytes are exact.
   [[nodiscard]] Trace take();
 
  private:

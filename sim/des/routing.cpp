@@ -41,6 +41,7 @@ class GroupFinder {
     const std::vector<int> on = gpus(members);
     CommunicationGroup group{.members = static_cast<int>(on.size()), .shape = shape(on, kind)};
     group.flows = flows_of(algorithm, on, cluster_, topology_);
+    group.ranks.assign(members.begin(), members.end());
     return group;
   }
 

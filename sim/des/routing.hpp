@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -22,7 +23,16 @@ struct CommunicationGroup {
   int members = 1;  // of the collective's ranks those simulated, which must all join
   GroupShape shape{};
   std::vector<Flow> flows{};
+  std::vector<Rank> ranks{};  // of all that take part; of a message the sender and the receiver
 };
+
+/// What is left of a run once folded.
+struct FoldedRun {
+  std::vector<Link> links;  // at the folded capacity; those that no flow uses have none
+  std::vector<Rank> ranks;  // that are simulated
+};
+
+struct GroupKind;
 
 inline constexpr std::uint32_t kNoGroup = std::numeric_limits<std::uint32_t>::max();
 
@@ -36,9 +46,9 @@ class Routing {
   [[nodiscard]] CollectiveAlgorithm algorithm_of(const Collective& collective) const;
   [[nodiscard]] std::uint32_t group_of(Rank rank, const Collective& collective) const;
 
-  /// Makes one of the groups of each stage and keeps of flows that are alike only one: see folding.cpp. Returns the
-  /// links at the folded capacity; those that none of the flows kept uses get none.
-  std::vector<Link> fold(const std::vector<Link>& links);
+  /// Keeps one of what is alike: see folding.cpp. `sorts`: of each rank what it is by itself: its stage and its GPU's
+  /// speed. None, and nothing is changed, where too much is not alike.
+  std::optional<FoldedRun> fold(const std::vector<Link>& links, const std::vector<std::uint64_t>& sorts);
 
   [[nodiscard]] std::size_t routes() const { return routes_.size(); }
   [[nodiscard]] std::vector<LinkId> links_of(std::size_t route) const;
@@ -54,6 +64,7 @@ class Routing {
   std::vector<double> units_;        // of each link once folded: flows that a mention of it stands for
 
   void number_flows();
+  [[nodiscard]] std::vector<GroupKind> kinds();
 };
 
 }  // namespace tessera

@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <map>
 #include <memory>
+#include <utility>
 
 #include "sim/base/error.hpp"
 #include "sim/base/isolate.hpp"
@@ -23,23 +25,33 @@ namespace {
 
 constexpr std::size_t kNamedInError = 6;
 
-/// GPUs of the ranks that stand for their pipeline stages.
-std::vector<int> first_of_stages(const SimulationInput& input) {
-  const ParallelSpec& spec = input.plan.spec;
-  std::vector<int> gpus;
-  for (int stage = 0; stage < spec.pp; ++stage)
-    gpus.push_back(input.placement.gpu_of_rank[static_cast<std::size_t>(stage * spec.ranks_per_stage())]);
-  return gpus;
+/// What every rank is by itself: its stage, and how fast its GPU computes.
+std::vector<std::uint64_t> sorts_of_ranks(const SimulationInput& input) {
+  std::vector<std::uint64_t> sorts;
+  std::map<std::pair<int, double>, std::uint64_t> known;
+  for (std::size_t rank = 0; rank < input.placement.gpu_of_rank.size(); ++rank) {
+    const double speed = gpu_speed(input.cluster, input.placement.gpu_of_rank[rank]);
+    const auto sort = std::pair(input.plan.stage_of(static_cast<Rank>(rank)), speed);
+    sorts.push_back(known.try_emplace(sort, known.size()).first->second);
+  }
+  return sorts;
 }
 
-/// Whether the GPUs of every stage, `alike` ranks each, have one speed: a straggler is not like the others.
-bool equally_fast(const SimulationInput& input, int alike) {
-  const std::vector<int>& gpus = input.placement.gpu_of_rank;
-  for (std::size_t rank = 0; rank < gpus.size(); ++rank) {
-    const std::size_t first = rank - rank % static_cast<std::size_t>(alike);
-    if (gpu_speed(input.cluster, gpus[rank]) != gpu_speed(input.cluster, gpus[first])) return false;
+/// All ranks and links as they are, or one of those that are alike.
+FoldedRun cast_of(const SimulationInput& input, Routing& routing, const Topology& topology) {
+  if (input.options.fold == Fold::on && input.plan.spec.ranks_per_stage() > 1) {
+    if (auto folded = routing.fold(topology.links(), sorts_of_ranks(input))) return *std::move(folded);
   }
-  return true;
+  FoldedRun all{.links = topology.links(), .ranks = {}};
+  for (std::size_t rank = 0; rank < input.placement.gpu_of_rank.size(); ++rank)
+    all.ranks.push_back(static_cast<Rank>(rank));
+  return all;
+}
+
+std::vector<int> gpus_of(const std::vector<Rank>& ranks, const Placement& placement) {
+  std::vector<int> gpus;
+  for (const Rank rank : ranks) gpus.push_back(placement.gpu_of_rank[static_cast<std::size_t>(rank)]);
+  return gpus;
 }
 
 std::vector<EngineGpu> engine_gpus(const std::vector<int>& simulated, const GpuSpec& spec) {
@@ -77,13 +89,11 @@ Trace simulate(const SimulationInput& input) {
   const CollectiveModel model =
       input.options.collectives ? CollectiveModel(*input.options.collectives) : CollectiveModel();
   Routing routing(input.plan, input.placement, input.cluster, topology, model);
-  const int alike = input.plan.spec.ranks_per_stage();  // ranks of a stage
-  const bool folded = input.options.fold == Fold::on && alike > 1 && equally_fast(input, alike);
-  const auto links = folded ? routing.fold(topology.links()) : topology.links();
-  const std::vector<int> simulated = folded ? first_of_stages(input) : input.placement.gpu_of_rank;
+  const FoldedRun cast = cast_of(input, routing, topology);
+  const std::vector<int> simulated = gpus_of(cast.ranks, input.placement);
 
   Engine engine(engine_gpus(simulated, input.cluster.gpu),
-                {links, routing.routes(), [&](std::size_t route) { return routing.links_of(route); }});
+                {cast.links, routing.routes(), [&](std::size_t route) { return routing.links_of(route); }});
   const Program program(input.plan, input.costs, input.cluster.gpu);
   TESSERA_ASSERT(input.options.host_work.empty() || input.options.host_work.size() == input.plan.tasks.size(),
                  "the host's work for every task");
@@ -104,16 +114,15 @@ Trace simulate(const SimulationInput& input) {
                                     }));
     for (std::size_t line = 0; line < program.lines.size(); ++line) devices.back()->add_stream();
     ranks.push_back(std::make_unique<RankRun>(
-        Stage{program, routing, host, engine, collectives, recorder, input.options.synchronous_messages},
-        static_cast<Rank>(folded ? g * static_cast<std::size_t>(alike) : g), g, *devices.back(),
-        gpu_speed(input.cluster, simulated[g])));
+        Stage{program, routing, host, engine, collectives, recorder, input.options.synchronous_messages}, cast.ranks[g],
+        g, *devices.back(), gpu_speed(input.cluster, simulated[g])));
   }
   for (const auto& rank : ranks) rank->start();
   engine.run();
   require_complete(ranks, collectives, engine.now());
 
   Trace trace = recorder.take();
-  trace.folded = folded ? static_cast<std::uint32_t>(alike) : 1;
+  trace.folded = static_cast<std::uint32_t>(input.placement.gpu_of_rank.size() / cast.ranks.size());
   trace.events = engine.events();
   for (std::size_t g = 0; g < devices.size(); ++g) trace.gpus[g].hbm_carried = devices[g]->hbm_carried();
   return trace;

@@ -44,7 +44,7 @@ struct Trace {
   std::vector<Span> spans;
   std::vector<LinkUse> links;  // of the network that carried something
   std::vector<GpuUse> gpus;    // of simulated GPUs
-  std::uint32_t folded = 1;    // ranks that each simulated GPU stands for
+  std::uint32_t folded = 1;    // ranks that a simulated GPU stands for, on average
   std::uint64_t events = 0;    // activities the engine completed
 };
 

@@ -1,6 +1,5 @@
-// Folded against whole on random plans up to 32 GPUs: rings, trees and switches, pairs inside nodes, beside kernels and
-// each other. Left out: pairs between nodes, trees over eight, and a gather beside a tree of its own dimension, whose
-// folded time is a lower bound (sim/des/README.md).
+// Folded against whole on random plans up to 64 GPUs, on fabrics of every kind: collectives of all kinds over two
+// dimensions beside kernels and each other, and training steps of every parallelism.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -8,31 +7,65 @@
 #include <optional>
 
 #include "sim/base/rng.hpp"
+#include "sim/graph/model_config.hpp"
 #include "tests/unit/des/bench_cluster.hpp"
 
 namespace tessera {
 namespace {
 
-constexpr int kPlans = 200;
+constexpr int kMostGpus = 64, kPlansOfAPart = 25, kParts = 4;  // of each of two sorts: 200
 constexpr std::array kKinds{CollectiveKind::all_reduce, CollectiveKind::all_gather, CollectiveKind::reduce_scatter,
                             CollectiveKind::all_to_all};
+constexpr std::array kFabrics{FabricKind::rail_optimised, FabricKind::fat_tree, FabricKind::dragonfly,
+                              FabricKind::torus};
 
-ClusterSpec random_cluster(Rng& rng) {
-  const int gpus = 1 << (1 + rng.below(3)), nodes = 1 << rng.below(3);
+template <class T, std::size_t N>
+T one_of(Rng& rng, const std::array<T, N>& some) {
+  return some[rng.below(N)];
+}
+
+ClusterSpec drawn_cluster(Rng& rng) {
+  const int gpus = 1 << rng.below(4), nodes = gpus == 1 ? 1 << (1 + rng.below(5)) : 1 << rng.below(4);
   ClusterSpec cluster = small_cluster(gpus, nodes);
+  cluster.node.intra = one_of(rng, std::array{IntraNode::nvswitch, IntraNode::nvswitch, IntraNode::nvswitch,
+                                              IntraNode::full_mesh, IntraNode::pcie});
+  if (gpus == 8 && rng.below(6) == 0) cluster.node.intra = IntraNode::hybrid_cube_mesh;
+  cluster.node.nics = std::max(1, gpus >> rng.below(3));
   cluster.gpu.architecture = "Hopper GH100";
   cluster.gpu.matrix_unit = rng.below(2) == 0 ? MatrixUnit::wgmma : MatrixUnit::mma_sync;
   cluster.gpu.boost_clock = Hertz(1.98e9);
+  if (nodes == 1) return cluster;
+  FabricSpec& fabric = cluster.fabric;
+  fabric.kind = one_of(rng, kFabrics);
+  fabric.link_bandwidth = BytesPerSec();
+  fabric.levels = 0;
+  fabric.radix = 8 << rng.below(3);
+  const bool tree = fabric.kind == FabricKind::rail_optimised || fabric.kind == FabricKind::fat_tree;
+  if (tree && rng.below(2) == 0) fabric.oversubscription = 2;
+  if (tree && rng.below(2) == 0) fabric.up_path = UpPath::hashed;
+  if (fabric.kind == FabricKind::torus) fabric.torus = nodes > 3 ? std::vector{nodes / 2, 2} : std::vector{nodes};
   return cluster;
 }
 
-BenchPlan random_plan(Rng& rng) {
+ClusterSpec random_cluster(Rng& rng) {
+  for (;;) {
+    ClusterSpec cluster = drawn_cluster(rng);
+    if (cluster.gpus() <= kMostGpus && !find_problem(cluster)) return cluster;
+  }
+}
+
+/// A power of two up to `most`.
+int random_width(Rng& rng, int most) {
+  int width = 1;
+  while (2 * width <= most && rng.below(2) == 0) width *= 2;
+  return width;
+}
+
+BenchPlan random_program(Rng& rng) {
   const ClusterSpec cluster = random_cluster(rng);
-  const int tp = 1 << rng.below(4);
-  const int inside = std::min(tp, cluster.node.gpus);
-  BenchPlan plan(inside, cluster.gpus() / inside, cluster);
+  const int tp = random_width(rng, cluster.gpus());
+  BenchPlan plan(tp, cluster.gpus() / tp, cluster);
   std::vector<TaskId> tasks;
-  std::optional<TaskId> last_dp;  // gathers have a line of their own: one after the other here
   const auto count = 3 + rng.below(8);
   for (std::uint32_t t = 0; t < count; ++t) {
     std::vector<TaskId> after;
@@ -42,27 +75,99 @@ BenchPlan random_plan(Rng& rng) {
       tasks.push_back(plan.kernel(Seconds(1e-5 * (1 + rng.below(50))), after));
     } else {
       const Dimension over = rng.below(2) == 0 ? Dimension::tp : Dimension::dp;
-      const auto kinds = static_cast<std::uint32_t>(kKinds.size() - (over == Dimension::dp ? 1 : 0));
-      if (over == Dimension::dp && last_dp) after.push_back(*last_dp);
-      tasks.push_back(plan.collective(kKinds[rng.below(kinds)], over, Bytes(1e3 * (1 << rng.below(18))), after));
-      if (over == Dimension::dp) last_dp = tasks.back();
+      tasks.push_back(plan.collective(one_of(rng, kKinds), over, Bytes(1e3 * (1 << rng.below(18))), after));
     }
   }
   return plan;
 }
 
-TEST(Folding, AgreesWithTheWholeOnRandomPlans) {
-  SimulationOptions whole{.fold = Fold::off, .cuda_graph = true}, folded{.fold = Fold::on, .cuda_graph = true};
-  whole.collectives = folded.collectives = load_collective_parameters();
-  Rng rng(2024);
-  for (int i = 0; i < kPlans; ++i) {
-    const BenchPlan plan = random_plan(rng);
-    const Seconds all = plan.run_isolated(whole).makespan, one = plan.run_isolated(folded).makespan;
+/// A step of a small model.
+struct Training {
+  ClusterSpec cluster;
+  Plan plan;
+  CostTable costs;
+
+  [[nodiscard]] Trace run(const SimulationOptions& options) const {
+    Placement placement;
+    for (int r = 0; r < plan.spec.world_size(); ++r) placement.gpu_of_rank.push_back(r);
+    return simulate_isolated({cluster, plan, costs, placement, options});
+  }
+};
+
+ParallelSpec random_parallelism(Rng& rng, int gpus) {
+  ParallelSpec spec;
+  spec.tp = random_width(rng, std::min(gpus, 8));
+  spec.pp = random_width(rng, std::min(gpus / spec.tp, 4));
+  spec.cp = rng.below(3) == 0 ? random_width(rng, std::min(gpus / (spec.tp * spec.pp), 2)) : 1;
+  spec.dp = gpus / (spec.tp * spec.pp * spec.cp);
+  spec.micro_batches = spec.pp;
+  if (spec.pp == 2 && rng.below(2) == 0) spec.chunks = 2;
+  spec.sequence_parallel = spec.tp > 1 && rng.below(2) == 0;
+  spec.sharding = one_of(rng, std::array{Sharding::none, Sharding::zero1, Sharding::zero3});
+  if (spec.pp > 1 && spec.sharding == Sharding::zero3) spec.sharding = Sharding::zero1;
+  return spec;
+}
+
+Training random_training(Rng& rng) {
+  Training training{.cluster = random_cluster(rng), .plan = {}, .costs = {}};
+  const ParallelSpec spec = random_parallelism(rng, training.cluster.gpus());
+  ModelConfig model = find_model("gpt2-large");
+  model.layers = 4;
+  model.hidden = 1024;
+  model.heads = 16;
+  model.kv_heads = 16;
+  const BuildOptions build{.mode = Mode::training,
+                           .batch = 1,
+                           .sequence = 512,
+                           .dtype = Dtype::bf16,
+                           .attention = AttentionKind::flash,
+                           .fused = true,
+                           .context = spec.cp};
+  training.plan = make_plan(build_graph(model, build), spec);
+  for (std::size_t k = 0; k < training.plan.kernels.size(); ++k)
+    training.costs.push_back(grid(training.cluster.gpu, 200, 1024, Seconds(1e-6 * (1 + rng.below(30)))));
+  return training;
+}
+
+std::string about(const ClusterSpec& cluster) {
+  return std::to_string(cluster.nodes) + " x " + std::to_string(cluster.node.gpus) + ", " +
+         std::string(enum_names(cluster.node.intra)[static_cast<std::size_t>(cluster.node.intra)]) + ", " +
+         std::string(enum_names(cluster.fabric.kind)[static_cast<std::size_t>(cluster.fabric.kind)]);
+}
+
+class Folding : public testing::TestWithParam<int> {
+ protected:
+  SimulationOptions whole_{.fold = Fold::off, .cuda_graph = true, .record_spans = false};
+  SimulationOptions folded_{.fold = Fold::on, .cuda_graph = true, .record_spans = false};
+  Rng rng_{static_cast<std::uint64_t>(2024 + GetParam())};
+  void SetUp() override { whole_.collectives = folded_.collectives = load_collective_parameters(); }
+};
+
+TEST_P(Folding, AgreesWithTheWholeOnRandomPrograms) {
+  for (int i = 0; i < kPlansOfAPart; ++i) {
+    const BenchPlan plan = random_program(rng_);
+    const Seconds all = plan.run_isolated(whole_).makespan, one = plan.run_isolated(folded_).makespan;
     if (all == Seconds()) continue;
-    EXPECT_NEAR(one / all, 1, 0.01) << "plan " << i << " on " << plan.cluster().nodes << " x "
-                                    << plan.cluster().node.gpus;
+    EXPECT_NEAR(one / all, 1, 0.01) << "plan " << i << " on " << about(plan.cluster());
   }
 }
+
+// Most of them have ranks that are alike: the smaller run is not the whole one again.
+TEST_P(Folding, AgreesWithTheWholeOnTrainingSteps) {
+  int smaller = 0;
+  for (int i = 0; i < kPlansOfAPart; ++i) {
+    const Training training = random_training(rng_);
+    const ParallelSpec& spec = training.plan.spec;
+    const Trace one = training.run(folded_);
+    if (one.folded > 1) ++smaller;
+    EXPECT_NEAR(one.makespan / training.run(whole_).makespan, 1, 0.01)
+        << "plan " << i << ": tp " << spec.tp << ", cp " << spec.cp << ", dp " << spec.dp << ", pp " << spec.pp
+        << " on " << about(training.cluster);
+  }
+  EXPECT_GT(smaller, kPlansOfAPart / 2);
+}
+
+INSTANTIATE_TEST_SUITE_P(Parts, Folding, testing::Range(0, kParts));
 
 }  // namespace
 }  // namespace tessera
