@@ -50,6 +50,9 @@ static constexpr std::array<std::string_view, 2> enum_names(AllocatorState) {
 
 namespace {
 
+/// Of a link that is payload: less is a slip, and makes flows of more bytes than the event loop counts.
+constexpr double kLeastPayload = 0.001;
+
 /// Reports the mistakes that looking something up brings to light, at `key`. True if there were none.
 bool look_up(Reader& r, std::string_view key, const std::function<void()>& what) {
   try {
@@ -333,8 +336,8 @@ void describe(Reader& r, RunSection& s) {
              "times of embedding, block and head that kernels are stretched to (`search` writes them): a path");
   r.optional("collective_payload", s.collective_payload,
              "rings that fill this share of every link; default: as NCCL does collectives");
-  if (s.collective_payload && !(*s.collective_payload > 0 && *s.collective_payload <= 1))
-    r.error("collective_payload", fmt::format("must be above 0 and at most 1, found {}", *s.collective_payload));
+  if (s.collective_payload && !(*s.collective_payload >= kLeastPayload && *s.collective_payload <= 1))
+    r.error("collective_payload", fmt::format("must be {} to 1, found {}", kLeastPayload, *s.collective_payload));
   r.optional("nodes", s.nodes, "of the cluster; default: as its file says");
   r.optional("gpus", s.gpus, "of the cluster that the run uses; default: all");
   r.optional("parallel", s.parallel, "how it is spread; tp x dp x pp is the number of GPUs");

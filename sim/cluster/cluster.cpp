@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 
 #include "sim/base/rng.hpp"
 #include "sim/base/text.hpp"
@@ -31,6 +32,16 @@ void known_name(Reader& r, std::string_view key, std::string_view name, std::str
   if (std::string mistake = name_mistake(name, {kind}, what); !mistake.empty()) r.error(key, std::move(mistake));
 }
 
+/// What is said twice would count twice, or the last would win.
+void each_once(Reader& r, const ClusterFile& cluster) {
+  std::set<std::string> links;
+  for (const LinkHealth& health : cluster.links)
+    if (!links.insert(health.link).second) r.error("links", fmt::format("'{}' appears twice", health.link));
+  std::set<int> gpus;
+  for (const GpuSpeed& speed : cluster.gpu_speeds)
+    if (!gpus.insert(speed.gpu).second) r.error("gpu_speeds", fmt::format("GPU {} appears twice", speed.gpu));
+}
+
 void describe(Reader& r, ClusterFile& cluster) {
   r.required("node", cluster.node, "a name in platforms/nodes, or a path ending in .yaml");
   known_name(r, "node", cluster.node, "nodes", "node");
@@ -41,6 +52,7 @@ void describe(Reader& r, ClusterFile& cluster) {
   optional_within(r, "speed_jitter", cluster.speed_jitter, kJitter, "relative standard deviation of the GPUs' speeds");
   r.optional("jitter_seed", cluster.jitter_seed, "of that deviation");
   r.optional("source", cluster.source, "where the figures are from");
+  if (r.ok()) each_once(r, cluster);
 }
 
 void only_for(Reader& r, std::string_view key, bool applies, FabricKind kind) {

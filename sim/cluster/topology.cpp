@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
 
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -117,6 +118,7 @@ Topology::Topology(const ClusterSpec& spec)
 
 /// Weakens links; finds those that are down.
 void Topology::apply_health(const ClusterSpec& spec) {
+  std::map<std::size_t, std::string> named;
   for (const LinkHealth& health : spec.links) {
     const bool prefix = health.link.ends_with('*');
     const std::string_view begin = std::string_view(health.link).substr(0, health.link.size() - (prefix ? 1 : 0));
@@ -124,6 +126,10 @@ void Topology::apply_health(const ClusterSpec& spec) {
     for (std::size_t l = 0; l < links_.size(); ++l) {
       if (prefix ? !links_[l].name.starts_with(begin) : links_[l].name != begin) continue;
       found = true;
+      if (const auto [before, fresh] = named.try_emplace(l, health.link); !fresh)
+        throw InputError(Diagnostic{.file = spec.name,
+                                    .message = fmt::format("links: '{}' and '{}' both name {}; keep one",
+                                                           before->second, health.link, links_[l].name)});
       if (health.share > 0) {
         links_[l].bandwidth *= health.share;
       } else {

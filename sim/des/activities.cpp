@@ -5,8 +5,11 @@
 #include <simgrid/s4u/Exec.hpp>
 #include <simgrid/s4u/Host.hpp>
 
+#include <fmt/format.h>
+
 #include <cmath>
 
+#include "sim/base/error.hpp"
 #include "sim/des/engine_config.hpp"
 
 namespace tessera {
@@ -23,6 +26,10 @@ struct Activities::Running {
 };
 
 // SimGrid's completion signal is one for the whole process and cannot be disconnected; there is one engine as well.
+namespace {
+constexpr double kMostPayload = 0x1p63;  // SimGrid's payloads are 64-bit integers
+}
+
 Activities::Activities(Guard& guard) : guard_(guard) {
   s4u::Activity::on_completion_cb([](const s4u::Activity& activity) {
     if (auto* running = const_cast<s4u::Activity&>(activity).get_data<Running>()) running->owner->finish(*running);
@@ -95,6 +102,9 @@ double Activities::remaining(Execution execution) const {
 void Activities::transfer(s4u::Host& from, s4u::Host& to, Bytes size, Call ended) {
   Running& running = *all_[fresh(std::move(ended))];
   const double payload = std::max(1.0, std::round(size.value() * kPayloadPerByte));
+  if (payload > kMostPayload)
+    throw RunError(fmt::format("a flow of {:.3g} bytes is more than the event loop counts, {:.3g}", size.value(),
+                               kMostPayload / kPayloadPerByte));
   const s4u::CommPtr flow = s4u::Comm::sendto_init();
   flow->set_payload_size(static_cast<std::uint64_t>(payload));
   flow->set_data(&running);

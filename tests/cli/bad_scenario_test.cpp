@@ -72,6 +72,8 @@ INSTANTIATE_TEST_SUITE_P(
              "gpt2: 12 layers are fewer than the 16 stages of pp"},
         Case{"chunks_without_pipeline", "tp: 2, dp: 4", "tp: 2, dp: 4, chunks: 2", 12, 15,
              "chunks 2: pp is 1, and only a pipeline of 2 GPUs or more interleaves"},
+        Case{"tiny_payload", "    cluster: dgx-h100\n", "    cluster: dgx-h100\n    collective_payload: 1e-9\n", 12, 25,
+             "must be 0.001 to 1, found 1e-09"},
         Case{"unknown_cluster", "dgx-h100", "dgx-h10", 11, 14, "did you mean 'dgx-h100'?"},
         Case{"unknown_model", "model: gpt2", "model: gtp2", 5, 14, "did you mean 'gpt2'?"},
         Case{"unknown_mode", "training", "trainng", 6, 13, "did you mean 'training'?"},

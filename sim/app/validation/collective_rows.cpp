@@ -51,11 +51,22 @@ int nodes_of(const NodeSpec& node, std::int64_t hosts) {
   return static_cast<int>((gpus + node.gpus - 1) / node.gpus);
 }
 
+/// Whether switches sum the row's type; none is given by sets that do not say it.
+bool read_summable(RowReader& row) {
+  const std::string_view name = row.text("dtype");
+  const auto dtype = name.empty() ? std::optional(Dtype::fp32) : parse_dtype(name);
+  if (dtype) return *dtype != Dtype::int8;
+  std::vector<std::string> names;
+  for (const Dtype known : kDtypes) names.emplace_back(to_string(known));
+  row.mistake("dtype", fmt::format("unknown dtype '{}'{}", name, did_you_mean(name, names)));
+  return true;
+}
+
 CollectiveRow read_collective_row(RowReader& row, Catalogue& catalogue) {
   CollectiveRow result;
   result.platform = catalogue.platform(row);
   result.kind = read_kind(row);
-  result.summable = row.text("dtype") != "int8";
+  result.summable = read_summable(row);
   const std::int64_t gpus = row.need_integer("n_gpus"), hosts = row.integer("n_nodes", 1);
   const std::int64_t bytes = row.need_integer("message_bytes");
   result.bytes = Bytes(static_cast<double>(bytes));

@@ -64,7 +64,8 @@ TEST(CollectiveRows, EveryMistakeIsNamedAtItsCell) {
         "dgx-h100,all_reduce,9,1,1024,fp16,9\n"
         "dgx-h100,all_reduce,5,2,1024,fp16,9\n"
         "dgx-h100,all_reduce,4,1,-8,fp16,9\n"
-        "dgx-h101,all_reduce,4,1,1024,fp16,9\n");
+        "dgx-h101,all_reduce,4,1,1024,fp16,9\n"
+        "dgx-h100,all_reduce,4,1,1024,fp17,9\n");
     FAIL();
   } catch (const InputError& error) {
     const std::string text = error.what();
@@ -74,6 +75,7 @@ TEST(CollectiveRows, EveryMistakeIsNamedAtItsCell) {
     EXPECT_THAT(text, HasSubstr("equally many on each of 2 nodes"));
     EXPECT_THAT(text, HasSubstr("expected 1 to 1e+15 bytes, found -8"));
     EXPECT_THAT(text, HasSubstr("c.csv:6:"));
+    EXPECT_THAT(text, HasSubstr("c.csv:7: error: dtype: unknown dtype 'fp17'; did you mean 'fp16'?"));
   }
 }
 

@@ -179,6 +179,20 @@ TEST_F(Files, RejectImpossibleFabrics) {
       0U);
 }
 
+// Both shares of a link would count, and the last speed of a GPU.
+TEST_F(Files, RejectWhatIsSaidTwice) {
+  EXPECT_EQ(
+      cluster("  radix", "  radix: 16\nlinks: [{link: node0/nic1/out, share: 0.5}, {link: node0/nic1/out, share: 1}]"),
+      "c.yaml:7:8: error: links: 'node0/nic1/out' appears twice");
+  EXPECT_EQ(cluster("  radix", "  radix: 16\ngpu_speeds: [{gpu: 3, speed: 0.5}, {gpu: 3, speed: 0.9}]"),
+            "c.yaml:7:13: error: gpu_speeds: GPU 3 appears twice");
+  folder.write("mine.yaml", kNode);
+  const std::string text = kCluster + "links: [{link: node0/nic1/*, share: 0.5}, {link: node0/nic1/out, share: 0}]\n";
+  const ClusterSpec spec = find_cluster(folder.write("c.yaml", text));
+  EXPECT_EQ(mistake([&] { Topology{spec}; }),
+            "c: error: links: 'node0/nic1/*' and 'node0/nic1/out' both name node0/nic1/out; keep one");
+}
+
 TEST_F(Files, RejectAbsurdSizes) {
   EXPECT_EQ(node("gpus", "gpus: 2000"), "mine.yaml:3:7: error: gpus: must be 1 to 1024");
   EXPECT_EQ(cluster("  radix", "  radix: 2000000"), "c.yaml:6:10: error: fabric.radix: must be 4 to 1024");

@@ -125,6 +125,13 @@ TEST(EngineTest, ExceptionOfATimerIsARunErrorWithItsDate) {
   EXPECT_EQ(failure_of(engine), "the simulation failed at 250 ms: no such thing");
 }
 
+TEST(EngineTest, AFlowOfMoreThanItCountsIsARunError) {
+  Engine engine(kPair, pair_network());
+  engine.at(Seconds(0.25), [&] { engine.transfer(0, Bytes(1e13), [] {}); });
+  EXPECT_EQ(failure_of(engine),
+            "the simulation failed at 250 ms: a flow of 1e+13 bytes is more than the event loop counts, 8.8e+12");
+}
+
 TEST(EngineTest, SecondEngineInAProcessIsRefused) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");
   { const Engine first(kPair, pair_network()); }
