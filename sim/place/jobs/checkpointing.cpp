@@ -80,7 +80,7 @@ class Study {
     JobsInput input = input_;
     input.options.faults.checkpoint_interval = interval;
     input.options.record_stays = false;
-    input.options.contention = false;  // with whom?
+    input.options.contention = false;  // it is alone
     for (int trial = 0; trial < trials_; ++trial) {
       input.options.seed = input_.options.seed + static_cast<std::uint64_t>(trial);
       const JobRecord record = run_jobs(input).records.front();
