@@ -45,6 +45,7 @@ struct Family {
   std::span<const std::string_view> inputs;
   std::span<const NamedConstant> constants;
   Analyse analyse;
+  bool fastest_runtime = false;  // unstated, that of the fastest kernel runs; false: the typical kernel
 };
 
 /// In the order of families().

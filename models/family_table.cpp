@@ -20,7 +20,7 @@ std::span<const Family> families() {
       Family{"memory", "copies, look-ups, optimizer steps", {}, kMemoryConstants, analyse_memory},
       Family{"prefill", "attention over many new tokens, and its backward", kPrefillInputs, kPrefillConstants,
              analyse_prefill},
-      Family{"decode", "attention of one new token", kDecodeInputs, kDecodeConstants, analyse_decode},
+      Family{"decode", "attention of one new token", kDecodeInputs, kDecodeConstants, analyse_decode, true},
       Family{"conv", "two-dimensional convolution", kConvInputs, kConvConstants, analyse_conv},
       Family{"moe", "grouped matrix multiplications of experts", kMoeInputs, kMoeConstants, analyse_moe},
       Family{"mla_prefill", "latent attention over many new tokens", kPrefillInputs, kPrefillConstants,

@@ -19,6 +19,9 @@ constexpr std::array kLaneTiles{GemmTile{32, 32, 64, 80, 32, 2},     GemmTile{64
 constexpr std::array kLaneBatchedTiles{GemmTile{128, 128, 256, 122, 32, 2}};
 constexpr std::array kOldLaneBatchedTiles{GemmTile{64, 64, 64, 120, 32, 2}, GemmTile{64, 128, 128, 120, 32, 2},
                                           GemmTile{128, 32, 128, 96, 32, 2}, GemmTile{32, 128, 128, 96, 32, 2}};
+// Pascal: 99 % of P100's and P4's batches, and most of their linear layers.
+constexpr std::array kPascalTiles{GemmTile{128, 32, 128, 96, 32, 2}, GemmTile{32, 128, 128, 96, 32, 2},
+                                  GemmTile{64, 64, 64, 120, 32, 2}};
 constexpr std::array kPascalBatchedTiles{GemmTile{64, 128, 128, 120, 32, 2}};
 constexpr std::array kMmaTiles{
     GemmTile{16, 64, 64, 64, 64, 4},    GemmTile{32, 64, 64, 96, 64, 4},    GemmTile{64, 32, 64, 96, 64, 4},
@@ -48,6 +51,10 @@ constexpr std::int64_t kShortestSlice = 128;  // of k; shorter ones are not ship
 
 // Share of the rate = side / (side + half), relative to a large tile's, which the sustained rate already contains.
 constexpr double kLaneSide = 128, kMatrixSide = 170;
+// Pascal's schedulers feed 32 lanes each, so that every load takes an FFMA's slot, and a small tile loads more per
+// FFMA: NeuSight's P100 reaches 0.64 and 0.74 of peak in two sessions with tiles of 128 x 32 (linear), 0.80 and 0.89
+// with 64 x 128 (bmm).
+constexpr double kPascalSide = 77, kPascalHalf = 50;
 // A long row of a k-contiguous operand puts each row of a tile on its own page: TLB misses. Pascal's reach is short.
 // Time grows by up to this share; half of it at rows of kLongRow bytes. (NeuSight's linear: 0.36 of the rate on P100,
 // 0.65 on P4, 0.83 on V100 and A100 at k = 65536.)
@@ -61,15 +68,18 @@ std::int64_t ceil_div(std::int64_t a, std::int64_t b) {
   return (a + b - 1) / b;
 }
 
-double tile_efficiency(const GemmTile& tile, const GemmContext& context) {
+bool is_pascal(const GpuSpec& gpu) {
+  return gpu.vendor == "NVIDIA" && gpu.matrix_unit == MatrixUnit::none;
+}
+
+double tile_efficiency(const GemmTile& tile, double large, double half) {
   const double side = 2.0 * tile.m * tile.n / (tile.m + tile.n);
-  const double large = context.unit == MatrixUnit::none ? kLaneSide : kMatrixSide, half = context.constants.half_side;
   return side / (side + half) * (large + half) / large;
 }
 
 double long_row_slowdown(const GemmShape& shape, const GemmContext& context, const Device& device) {
   if (shape.layout != GemmLayout::tn || context.unit != MatrixUnit::none) return 1;
-  const double cost = device.spec.matrix_unit == MatrixUnit::none ? kLongRowCostPascal : kLongRowCost;
+  const double cost = is_pascal(device.spec) ? kLongRowCostPascal : kLongRowCost;
   const double rows = static_cast<double>(shape.k) * context.element / kLongRow;
   return 1 + cost * rows * rows / (1 + rows * rows);
 }
@@ -77,6 +87,16 @@ double long_row_slowdown(const GemmShape& shape, const GemmContext& context, con
 /// All SMs at the clock that these of them leave: the power cap is one for the board.
 FlopsPerSec rate(const GemmContext& context, double busy_ratio) {
   return max(context.rate, min(context.uncapped, context.rate / busy_ratio));
+}
+
+/// What all SMs would reach with this tile.
+FlopsPerSec tile_rate(const GemmTile& tile, const GemmContext& context, const GpuSpec& gpu, double busy_ratio) {
+  const double large = context.unit == MatrixUnit::none ? kLaneSide : kMatrixSide;
+  const FlopsPerSec powered = rate(context, busy_ratio) * tile_efficiency(tile, large, context.constants.half_side);
+  if (!is_pascal(gpu)) return powered;
+  const FlopsPerSec uncapped = max(context.rate, context.uncapped);
+  const FlopsPerSec issued = uncapped * tile_efficiency(tile, kPascalSide, kPascalHalf);
+  return context.rate < uncapped ? min(issued, powered) : issued;
 }
 
 bool has_clusters(MatrixUnit unit) {
@@ -88,8 +108,8 @@ bool has_clusters(MatrixUnit unit) {
 std::span<const GemmTile> gemm_tiles(MatrixUnit unit, const GpuSpec& gpu, bool batched) {
   switch (unit) {
     case MatrixUnit::none:
+      if (is_pascal(gpu)) return batched ? std::span<const GemmTile>(kPascalBatchedTiles) : kPascalTiles;
       if (!batched) return kLaneTiles;
-      if (gpu.matrix_unit == MatrixUnit::none) return kPascalBatchedTiles;
       return gpu.shared_memory_per_sm < kAsyncCopySharedMemory ? std::span<const GemmTile>(kOldLaneBatchedTiles)
                                                                : kLaneBatchedTiles;
     case MatrixUnit::mma_sync:
@@ -131,7 +151,7 @@ GemmPlan plan_gemm(const GemmShape& shape, const GemmTile& tile, int split_k, co
   const Hertz clock = device.spec.boost_clock;
   const GemmConstants& c = context.constants;
   const double busy = std::min(1.0, static_cast<double>(plan.blocks) / sms);
-  const FlopsPerSec per_sm = rate(context, busy) / static_cast<double>(sms) * tile_efficiency(tile, context);
+  const FlopsPerSec per_sm = tile_rate(tile, context, device.spec, busy) / static_cast<double>(sms);
   plan.blocks_per_sm = resident_blocks(device.spec, footprint(tile));
   const Seconds store = Bytes(1.0 * tile.m * tile.n * context.result) / (device.l2 * c.l2_share) * sms;
   const double visit_cycles = context.visited ? c.visit_cycles * tile.m * tile.n : 0;

@@ -69,7 +69,11 @@ class TileModel final : public LatencyModel {
     for (const bool is_seen : {false, true}) {
       for (std::size_t f = 0; f < weights_.size(); ++f) {
         const auto& own = members[is_seen ? 1 : 0][f];
-        if (!own.empty()) price(f, is_seen, own, kernels, device, context, costs);
+        if (own.empty()) continue;
+        const bool fastest = families()[f].fastest_runtime && need_weights(f).runtime_inputs() > 0 &&
+                             !need_weights(f).knows(context.runtime);
+        (this->*(fastest ? &TileModel::price_fastest : &TileModel::price))(f, is_seen, own, kernels, device, context,
+                                                                           costs);
       }
     }
     return costs;
@@ -110,6 +114,30 @@ class TileModel final : public LatencyModel {
                                 .message = fmt::format("no such file of fitted weights, needed for {}; `tessera "
                                                        "calibrate` makes it",
                                                        families()[f].what)});
+  }
+
+  /// Where nobody says whose kernels run, the fastest of the fitted runtimes', in a bar that holds them all.
+  void price_fastest(std::size_t f, bool seen, const std::vector<std::size_t>& members, std::span<const Kernel> kernels,
+                     const Device& device, const PredictContext& context, std::vector<KernelCost>& costs) const {
+    PredictContext one = context;
+    std::vector<KernelCost> of_one(costs.size());
+    for (const Runtime runtime : need_weights(f).runtimes) {
+      one.runtime = runtime;
+      price(f, seen, members, kernels, device, one, of_one);
+      const bool first = runtime == need_weights(f).runtimes.front();
+      for (const std::size_t i : members) costs[i] = first ? of_one[i] : faster(costs[i], of_one[i]);
+    }
+    for (const std::size_t i : members) {
+      if (context.runtime != Runtime::unspecified && costs[i].provenance == Provenance::fitted)
+        costs[i].provenance = Provenance::typical;
+    }
+  }
+
+  static KernelCost faster(const KernelCost& a, const KernelCost& b) {
+    KernelCost cost = b.time.p50 < a.time.p50 ? b : a;
+    cost.time.p10 = min(a.time.p10, b.time.p10);
+    cost.time.p90 = max(a.time.p90, b.time.p90);
+    return cost;
   }
 
   void price(std::size_t f, bool seen, const std::vector<std::size_t>& members, std::span<const Kernel> kernels,

@@ -117,6 +117,30 @@ TEST(Attention, FlashAttention2SplitsTheKeysOfGroupedHeadsOnly) {
   EXPECT_LT(ratio(decode(single, "H100-SXM-80GB", vllm), decode(grouped, "H100-SXM-80GB", vllm)), 6);
 }
 
+TEST(Attention, WithoutARuntimeTheFastestKernelDecodesInABarThatHoldsAll) {
+  for (const char* gpu : {"A100-SXM-80GB", "L40S", "H200-SXM-141GB"}) {
+    for (const std::int64_t kv_heads : {1, 8, 32}) {
+      const AttentionShape shape{
+          .batch = 8, .q_len = 1, .kv_len = 4096, .heads = 32, .kv_heads = kv_heads, .head_dim = 128};
+      const auto of = [&](Runtime runtime) {
+        return decode(shape, gpu, {Timing::graph, Residency::cold, runtime}).time;
+      };
+      const auto trtllm = of(Runtime::trtllm), vllm = of(Runtime::vllm);
+      for (const Runtime unknown : {Runtime::unspecified, Runtime::pytorch}) {
+        EXPECT_EQ(of(unknown).p50, min(trtllm.p50, vllm.p50)) << gpu << " " << kv_heads;
+        EXPECT_EQ(of(unknown).p10, min(trtllm.p10, vllm.p10)) << gpu << " " << kv_heads;
+        EXPECT_EQ(of(unknown).p90, max(trtllm.p90, vllm.p90)) << gpu << " " << kv_heads;
+      }
+    }
+  }
+  const AttentionShape shape{.batch = 8, .q_len = 1, .kv_len = 4096, .heads = 32, .kv_heads = 8, .head_dim = 128};
+  const auto source = [&](Runtime runtime) {
+    return decode(shape, "L40S", {Timing::graph, Residency::cold, runtime}).provenance;
+  };
+  EXPECT_EQ(source(Runtime::unspecified), Provenance::fitted);
+  EXPECT_EQ(source(Runtime::pytorch), Provenance::typical);
+}
+
 KernelCost latent(Op op, std::int64_t batch, std::int64_t kv_len, std::int64_t heads, std::string_view gpu) {
   return price(
       {op, Dtype::bf16,
