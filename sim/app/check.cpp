@@ -36,9 +36,7 @@ class Check final : public Command {
           if (!describe_tenants(file, resolve_tenants(file.scenario, section, *latency), list)) all_fit = false;
           continue;
         }
-        RunSpec spec = resolve(file.scenario, section);
-        spec.parallel = chosen_parallelism(spec, *latency);
-        if (!describe_run(file, spec, list)) all_fit = false;
+        if (!describe_run(file, chosen(resolve(file.scenario, section), *latency), list)) all_fit = false;
       }
     }
     if (json_) fmt::print("{}\n", Json(Json::Object{{"runs", std::move(list)}}).dump());

@@ -27,12 +27,17 @@ class Arrival {
         free_(static_cast<std::size_t>(spec.cluster.gpus())) {
     std::iota(free_.begin(), free_.end(), 0);
   }
-  [[nodiscard]] ParallelSpec parallelism(const LatencyModel& latency) const {
-    const Job job{spec_.model, spec_.build,   spec_.parallel,
-                  latency,     spec_.context, spec_.simulation.collective_payload};
+  [[nodiscard]] RunSpec chosen(const LatencyModel& latency) const {
+    const Job job{
+        spec_.model,           spec_.build, spec_.parallel, latency, spec_.context, spec_.simulation.collective_payload,
+        spec_.free_micro_batch};
     const int given = spec_.gpus > 0 ? spec_.gpus : spec_.parallel.world_size();
     const auto used = std::min(free_.size(), static_cast<std::size_t>(given));
-    return accepted(policy_->parallelism(job, spec_.cluster, std::span(free_).first(used)));
+    const JobChoice choice = accepted(policy_->parallelism(job, spec_.cluster, std::span(free_).first(used)));
+    RunSpec spec = spec_;
+    spec.parallel = choice.parallel;
+    spec.build.batch = choice.micro_batch;
+    return spec;
   }
   [[nodiscard]] Placement place(const Plan& plan) const { return accepted(policy_->place(plan, spec_.cluster, free_)); }
 
@@ -63,15 +68,14 @@ void stretch(const RunSpec& spec, RunResult& result) {
 
 }  // namespace
 
-ParallelSpec chosen_parallelism(const RunSpec& spec, const LatencyModel& latency) {
-  return Arrival(spec).parallelism(latency);
+RunSpec chosen(const RunSpec& spec, const LatencyModel& latency) {
+  return Arrival(spec).chosen(latency);
 }
 
 RunResult run(const RunSpec& asked, const LatencyModel& latency) {
   const CalibratedModel calibrated(latency, asked.profile ? std::vector{*asked.profile} : std::vector<Profile>());
   const Arrival arrival(asked);
-  RunSpec spec = asked;
-  spec.parallel = arrival.parallelism(calibrated);
+  const RunSpec spec = arrival.chosen(calibrated);
   const Graph graph = build_graph(spec.model, spec.build);
   const MemoryFootprint memory = memory_footprint(spec.model, spec.build, graph, spec.parallel);
   if (spec.check_memory && memory.total() > spec.cluster.gpu.memory) throw RunError(memory_complaint(spec, memory));

@@ -26,8 +26,9 @@ struct RunSpec {
   ModelConfig model;
   BuildOptions build;  // of one micro-batch of one replica
   ParallelSpec parallel;
-  ClusterSpec cluster;  // its GPUs beyond the world size stay idle
-  int gpus = 0;         // that a policy may choose from; 0: as many as `parallel` has
+  ClusterSpec cluster;            // its GPUs beyond the world size stay idle
+  int gpus = 0;                   // that a policy may choose from; 0: as many as `parallel` has
+  bool free_micro_batch = false;  // a policy may choose `build.batch`, too
   std::string placement = "packed";
   SimulationOptions simulation{.collective_payload = kNcclPayload};
   PredictContext context;
@@ -46,8 +47,8 @@ struct RunResult {
   Trace trace;
 };
 
-/// What the run's placement policy spreads it over. RunError where the policy finds nothing.
-ParallelSpec chosen_parallelism(const RunSpec& spec, const LatencyModel& latency);
+/// The run as its placement policy spreads it. RunError where the policy finds nothing.
+RunSpec chosen(const RunSpec& spec, const LatencyModel& latency);
 
 /// RunError when it cannot be done: does not fit (with the table of components), a dtype the GPU lacks, a deadlock.
 RunResult run(const RunSpec& spec, const LatencyModel& latency);

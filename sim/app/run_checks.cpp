@@ -47,7 +47,7 @@ void check_batch_split(Reader& r, const RunSection& s, std::int64_t dp) {
   const WorkloadSection& w = s.workload;
   if (w.mode == Mode::inference) {
     if (*w.batch % dp != 0) r.error("workload", fmt::format("batch {} is not a multiple of dp {}", *w.batch, dp));
-  } else if (*w.global_batch % (dp * *w.micro_batch) != 0) {
+  } else if (w.micro_batch && *w.global_batch % (dp * *w.micro_batch) != 0) {
     r.error("workload", fmt::format("global_batch {} is not a multiple of dp {} x micro_batch {}", *w.global_batch, dp,
                                     *w.micro_batch));
   }
@@ -132,6 +132,22 @@ void check_sections(Reader& r, const RunSection& s) {
   same("sequence", times.sequence, w.sequence);
   same("micro_batch", times.micro_batch, w.micro_batch.value_or(times.micro_batch));
   same("tp", times.tp, s.parallel.tp);
+}
+
+void check_chosen(Reader& r, const RunSection& s) {
+  const auto policy = make_placement_policy(s.placement);
+  const bool chooses_all = policy->chooses() && !policy->keeps_stages();
+  if (s.workload.mode == Mode::training && !s.workload.micro_batch && !chooses_all)
+    r.error("workload", "missing key 'micro_batch', which mode training needs");
+  if (!policy->chooses() || !r.has("parallel")) return;
+  Node given;
+  r.optional("parallel", given, "");
+  std::vector<std::string_view> chosen{"dp", "cp", "ep"};
+  if (chooses_all) chosen.insert(chosen.end(), {"tp", "pp", "chunks", "stage_layers"});
+  for (const std::string_view key : chosen)
+    if (given.find(key) != nullptr)
+      r.error("parallel",
+              fmt::format("{}: placement {} chooses it; leave it out, or take placement packed", key, s.placement));
 }
 
 void check_together(Reader& r, const RunSection& s) {

@@ -98,12 +98,8 @@ std::vector<ScenarioFile> read_scenarios(std::span<const std::string> paths, std
 
 int stated_replicas(const RunSection& s, int gpus) {
   if (s.parallel.dp) return *s.parallel.dp;
-  const int most = static_cast<int>(gpus / (std::int64_t{s.parallel.tp} * s.parallel.cp * s.parallel.pp));
-  if (!make_placement_policy(s.placement)->chooses()) return most;
-  if (s.workload.mode == Mode::training) return 1;
-  int replicas = std::max(1, most);
-  while (s.workload.batch.value() % replicas != 0) --replicas;
-  return replicas;
+  if (make_placement_policy(s.placement)->chooses()) return 1;
+  return static_cast<int>(gpus / (std::int64_t{s.parallel.tp} * s.parallel.cp * s.parallel.pp));
 }
 
 ClusterSpec platform_of(const RunSection& section) {
@@ -150,10 +146,11 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
                 .context = section.parallel.cp,
                 .products = w.products};
   if (w.mode == Mode::training)
-    spec.parallel.micro_batches = w.global_batch.value() / (spec.parallel.dp * w.micro_batch.value());
+    spec.parallel.micro_batches = w.global_batch.value() / (spec.parallel.dp * spec.build.batch);
   else
     set_inference_batch(spec.build, section, spec.parallel.dp);
   spec.placement = section.placement;
+  spec.free_micro_batch = make_placement_policy(section.placement)->chooses() && !w.micro_batch;
   spec.simulation.fidelity = scenario.fidelity;
   spec.simulation.fold = scenario.fold;
   spec.simulation.dispatch = section.dispatch;

@@ -92,8 +92,7 @@ ScenarioFile read_scenario(const std::filesystem::path& path, std::span<const st
 /// Reads several; InputError with the mistakes of all, or where two have one name.
 std::vector<ScenarioFile> read_scenarios(std::span<const std::string> paths, std::span<const std::string> settings);
 
-/// Replicas that the scenario states, on so many GPUs: dp, or what tp and pp leave. For a policy that chooses, where dp
-/// is not given, any number that its work can be split into: one in training, as many as divide the batch in inference.
+/// Replicas that the scenario states, on so many GPUs: dp, or what tp and pp leave; one for a policy that chooses.
 int stated_replicas(const RunSection& section, int gpus);
 
 /// What the run runs on.

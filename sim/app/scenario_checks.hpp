@@ -25,6 +25,9 @@ void check_dtype(Reader& r, Dtype dtype, const GpuSpec& gpu, std::string_view ke
 /// Reports where `section_times` are not of the run's very model, micro-batch and width.
 void check_sections(Reader& r, const RunSection& s);
 
+/// Who splits the step: the scenario, or the placement policy. Of a run whose fields are each right.
+void check_chosen(Reader& r, const RunSection& s);
+
 /// Checks that need several fields of a run of a workload; only for a section whose fields are each right.
 void check_together(Reader& r, const RunSection& s);
 

@@ -118,6 +118,7 @@ void describe(Reader& r, RunSection& s) {
     if (entry.name == s.dispatch && entry.needs_tenants)
       r.error("dispatch", fmt::format("{} shares a GPU among tenants; a workload has it alone", s.dispatch));
   look_up(r, "serving", [&] { make_serving_policy(s.serving); });
+  if (!r.printing() && r.ok()) check_chosen(r, s);
   if (!r.printing() && r.ok()) check_together(r, s);
 }
 

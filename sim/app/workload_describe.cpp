@@ -51,7 +51,7 @@ void check_batches(Reader& r, const WorkloadSection& s) {
   };
   need("batch", s.batch.has_value(), !training);
   need("global_batch", s.global_batch.has_value(), training);
-  need("micro_batch", s.micro_batch.has_value(), training);
+  if (!training) need("micro_batch", s.micro_batch.has_value(), false);
   if (!training && s.optimizer.value_or(OptimizerKind::none) != OptimizerKind::none)
     r.error("optimizer", "mode inference has no optimizer");
 }
@@ -67,7 +67,8 @@ void describe(Reader& r, WorkloadSection& s) {
   r.optional("sequence", s.sequence, "tokens per sample; models of images have none");
   r.optional("batch", s.batch, "inference: prompts, over all replicas");
   r.optional("global_batch", s.global_batch, "training: samples per step, over all replicas");
-  r.optional("micro_batch", s.micro_batch, "training: samples that one replica computes at once");
+  r.optional("micro_batch", s.micro_batch,
+             "training: samples that one replica computes at once; a policy that chooses needs none");
   r.optional("attention", s.attention, "eager writes the score matrix to memory, flash does not");
   r.optional("recompute", s.recompute,
              "activations computed again in backward: the attention core, all but every second product, whole layers");

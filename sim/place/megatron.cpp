@@ -7,9 +7,10 @@ namespace {
 /// Narayanan et al. (arXiv 2104.04473), takeaways 1 to 3.
 class MegatronPolicy final : public ChoosingPolicy {
  public:
-  [[nodiscard]] ParallelismResult parallelism(const Job& job, const ClusterSpec& cluster,
-                                              std::span<const int> free_gpus) const override {
-    return parallelism_of(megatron_plan(job_problem(job, cluster, static_cast<int>(free_gpus.size()))), job);
+  [[nodiscard]] JobChoiceResult parallelism(const Job& job, const ClusterSpec& cluster,
+                                            std::span<const int> free_gpus) const override {
+    return best_choice(job, cluster, static_cast<int>(free_gpus.size()),
+                       [](const PipelineProblem& problem) { return megatron_plan(problem); });
   }
 };
 

@@ -6,9 +6,9 @@ namespace {
 /// The original's cost model throughout: see PlacementRules.
 class PhazePolicy final : public ChoosingPolicy {
  public:
-  [[nodiscard]] ParallelismResult parallelism(const Job& job, const ClusterSpec& cluster,
-                                              std::span<const int> free_gpus) const override {
-    return parallelism_of(solve_phaze(job_problem(job, cluster, static_cast<int>(free_gpus.size()))), job);
+  [[nodiscard]] JobChoiceResult parallelism(const Job& job, const ClusterSpec& cluster,
+                                            std::span<const int> free_gpus) const override {
+    return best_choice(job, cluster, static_cast<int>(free_gpus.size()), solve_phaze, PlacementRules::phaze());
   }
 };
 

@@ -12,20 +12,23 @@ namespace tessera {
 
 std::span<const PlacementPolicyEntry> placement_policies() {
   static constexpr std::array<PlacementPolicyEntry, 7> kPolicies{{
-      {"cooptimised", "chooses tp, pp, dp and uneven stages by the corrected placement search", make_cooptimised},
-      {"data-parallel", "every free GPU holds the whole model", make_data_parallel},
-      {"expert", "tp and pp as the scenario says, replicas over all the free GPUs", make_expert},
-      {"megatron", "tp in the node until the model fits, then equal stages; replicas take the rest", make_megatron},
+      {"cooptimised", "chooses micro-batch, tp, pp, dp and uneven stages by the corrected placement search",
+       make_cooptimised},
+      {"data-parallel", "every GPU holds the whole model; the largest micro-batch that fits", make_data_parallel},
+      {"expert", "tp, pp and micro-batch as the scenario says, replicas over all the free GPUs", make_expert},
+      {"megatron",
+       "tp in the node until the model fits, then equal stages; replicas take the rest; the fastest micro-batch",
+       make_megatron},
       {"packed", "consecutive GPUs, tensor-parallel groups inside a node", make_packed},
-      {"phaze", "chooses tp, pp and dp by Phaze's dynamic programme and cost model", make_phaze},
+      {"phaze", "chooses micro-batch, tp, pp and dp by Phaze's dynamic programme and cost model", make_phaze},
       {"spread", "replicas dealt to the nodes in turn, tensor-parallel groups inside a node", make_spread},
   }};
   return kPolicies;
 }
 
-ParallelismResult PlacementPolicy::parallelism(const Job& job, const ClusterSpec& /*cluster*/,
-                                               std::span<const int> /*free_gpus*/) const {
-  return job.asked;
+JobChoiceResult PlacementPolicy::parallelism(const Job& job, const ClusterSpec& /*cluster*/,
+                                             std::span<const int> /*free_gpus*/) const {
+  return JobChoice{job.asked, job.build.batch};
 }
 
 std::unique_ptr<PlacementPolicy> make_placement_policy(std::string_view name) {

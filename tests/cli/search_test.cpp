@@ -4,7 +4,6 @@
 
 #include <filesystem>
 #include <string>
-#include <tuple>
 
 #include "sim/base/file.hpp"
 #include "sim/config/json.hpp"
@@ -95,9 +94,47 @@ TEST(Search, NothingSolvedYetIsJsonToo) {
   const std::string file = scratch.file("small.yaml", scenario(kSpace));
   const Outcome found = run_program("search " + file + " --json --threads 1 --time-budget 1e-9 --out " +
                                     (scratch.path() / "out").string());
-  ASSERT_EQ(found.code, 0) << found.err;
+  EXPECT_EQ(found.code, 1);
+  EXPECT_THAT(found.err, HasSubstr("no chip was solved within the time budget; the same command goes on from"));
   const Json json = parse_json(found.out, "out");
   EXPECT_FALSE(json.at("certificate").at("complete").boolean());
+}
+
+TEST(Search, AnotherSearchInOneFolderIsRefused) {
+  const Scratch scratch;
+  const std::string file =
+      scratch.file("one.yaml", scenario("search: placement\nchip: {name: TPUv3-like, hbm_stacks: 2}\n"));
+  const std::string out = (scratch.path() / "out").string(), run = "search " + file + " --out " + out;
+  ASSERT_EQ(run_program(run).code, 0);
+  const std::string best = read_file(scratch.path() / "out" / "best.yaml");
+  const Outcome other = run_program(run + " --set system.batch=512");
+  EXPECT_EQ(other.code, 2);
+  EXPECT_THAT(other.err, AllOf(HasSubstr("search-state.json"), HasSubstr("belongs to another search"),
+                               HasSubstr("give another --out")));
+  EXPECT_EQ(read_file(scratch.path() / "out" / "best.yaml"), best);
+  const Outcome gpu = run_program("search " +
+                                  scratch.file("gpu.yaml",
+                                               "name: near\ngpu: {around: A100-SXM-80GB}\n"
+                                               "workload: {model: bert-base, sequence: 8}\n") +
+                                  " --out " + out);
+  EXPECT_EQ(gpu.code, 2);
+  EXPECT_THAT(gpu.err, HasSubstr("belongs to another search (one over chips)"));
+  std::filesystem::remove(scratch.path() / "out" / "search-state.json");
+  const Outcome unknown = run_program(run);
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.err, HasSubstr("search.json: error: belongs to another search"));
+}
+
+TEST(Search, AnInfeasibleSearchLeavesNoResults) {
+  const Scratch scratch;
+  const std::string file = scratch.file("cheap.yaml", scenario(std::string("power: 1 W\n") + kSpace));
+  const std::filesystem::path out = scratch.path() / "out";
+  std::filesystem::create_directories(out);
+  write_file(out / "best.yaml", "of long ago");
+  const Outcome found = run_program("search " + file + " --out " + out.string());
+  EXPECT_EQ(found.code, 1);
+  EXPECT_THAT(found.err, AllOf(HasSubstr("cheap.yaml:9:8: small: none of"), HasSubstr("power or price exclude all")));
+  EXPECT_FALSE(std::filesystem::exists(out / "best.yaml"));
 }
 
 TEST(Search, TheShortestBudgetsEndAtTheSameResult) {
@@ -128,7 +165,7 @@ TEST(Search, ResumesToTheIdenticalResult) {
   double budget = 0.0005;  // s; too short for any machine at first
   do {
     part = run("parts", "--threads 1 --time-budget " + std::to_string(budget));
-    ASSERT_EQ(part.code, 0) << part.err;
+    ASSERT_TRUE(part.code == 0 || part.out.find("\"best_score\": null") != std::string::npos) << part.err;
     budget *= 2;
   } while (++calls < 20 && part.out.find("\"complete\": true") == std::string::npos);
   EXPECT_GT(calls, 1);
@@ -156,6 +193,23 @@ TEST(Search, ADamagedStateIsNamedAndRefused) {
     EXPECT_EQ(found.code, 2) << damaged << found.out;
     EXPECT_THAT(found.err, AllOf(HasSubstr(state.string()), HasSubstr("remove it to begin anew"))) << damaged;
   }
+}
+
+TEST(Search, AStateThatWasEditedIsNoProof) {
+  const Scratch scratch;
+  const std::string file =
+      scratch.file("one.yaml", scenario("search: placement\nchip: {name: TPUv3-like, hbm_stacks: 2}\n"));
+  const std::string run = "search " + file + " --out " + (scratch.path() / "out").string();
+  ASSERT_EQ(run_program(run).code, 0);
+  const std::filesystem::path state = scratch.path() / "out" / "search-state.json";
+  std::string text = read_file(state);
+  const auto at = text.find("\"bounds\":[");
+  ASSERT_NE(at, std::string::npos);
+  text.replace(at, 10, "\"bounds\":[1");
+  write_file(state, text);
+  const Outcome found = run_program(run);
+  EXPECT_EQ(found.code, 2);
+  EXPECT_THAT(found.err, HasSubstr("a damaged state (its checksum is another); remove it to begin anew"));
 }
 
 TEST(Search, ATimeBudgetIsPositive) {
@@ -191,7 +245,8 @@ TEST(Search, ModelThatFitsNowhereSaysTheSmallestMiss) {
   const std::string file = scratch.file("tight.yaml", scenario(kSpace, "16 MiB"));
   const Outcome found = run_program("search " + file + " --out " + (scratch.path() / "out").string());
   EXPECT_EQ(found.code, 1);
-  EXPECT_THAT(found.err, AllOf(HasSubstr("no plan fits into 16.0 MiB of HBM"), HasSubstr("the smallest miss is")));
+  EXPECT_THAT(found.err, AllOf(HasSubstr("tight.yaml:6:11: small: no plan fits into 16.0 MiB of HBM"),
+                               HasSubstr("the smallest miss is")));
 }
 
 TEST(Search, LimitsOfPriceThatExcludeAll) {
@@ -301,57 +356,6 @@ TEST(Search, MistakesInWorkloadsAndSystem) {
     const Outcome found = run_program("search " + scratch.file("wrong.yaml", text));
     EXPECT_EQ(found.code, 2) << text;
     EXPECT_THAT(found.err, AllOf(HasSubstr("wrong.yaml:"), HasSubstr(message))) << text;
-  }
-}
-
-std::string around(const std::string& gpu, const std::string& workload = "{model: bert-base, sequence: 128}") {
-  return "name: near\ngpu: " + gpu + "\nworkload: " + workload + "\n";
-}
-
-TEST(Search, AroundAKnownGpu) {
-  const Scratch scratch;
-  const std::string file = scratch.file("gpu.yaml", around("{around: A100-SXM-80GB, area: 900 mm2}"));
-  const Outcome found = run_program("search " + file + " --json --out " + (scratch.path() / "out").string());
-  ASSERT_EQ(found.code, 0) << found.err;
-  const Json json = parse_json(found.out, "out");
-  ASSERT_FALSE(json.at("front").items().empty());
-  for (const Json& point : json.at("front").items()) EXPECT_LE(point.at("area_mm2").number(), 900);
-  EXPECT_GE(json.at("front").items().front().at("samples_per_second").number(),
-            json.at("centre").at("samples_per_second").number());
-  // The fastest is a platform that simulate takes.
-  const std::string run = "name: run\nruns:\n- name: one\n  gpu: " + (scratch.path() / "out" / "gpu.yaml").string() +
-                          "\n  workload: {model: bert-base, mode: inference, sequence: 128, batch: 1}\n";
-  const Outcome simulated =
-      run_program("simulate " + scratch.file("run.yaml", run) + " --out " + (scratch.path() / "simulated").string());
-  EXPECT_EQ(simulated.code, 0) << simulated.err;
-}
-
-TEST(Search, OptionsThatDoNotApplyAroundAGpu) {
-  const Scratch scratch;
-  const std::string file = scratch.file("gpu.yaml", around("{around: A100-SXM-80GB}"));
-  for (const char* const option : {"--pareto", "--time-budget", "--threads", "--replay"}) {
-    const Outcome found =
-        run_program("search " + file + " " + option + (std::string(option) == "--pareto" ? "" : " 1"));
-    EXPECT_EQ(found.code, 2) << option;
-    EXPECT_THAT(found.err, HasSubstr(std::string(option) + ": error: does not apply to a search around a GPU"));
-  }
-}
-
-TEST(Search, MistakesOfASearchAroundAGpu) {
-  const Scratch scratch;
-  for (const auto& [text, message, code] : {
-           std::tuple<std::string, std::string, int>{around("{around: A100-SXM-80Gb2}"), "did you mean", 2},
-           {around("{}"), "missing key 'around'", 2},
-           {around("{around: A100-SXM-80GB}", "{model: bert-base, sequence: 0}"), "must be at least 1, found 0", 2},
-           {around("{around: A100-SXM-80GB}", "{model: bert-base, sequence: 8, batch: 0}"), "batch: must be at least 1",
-            2},
-           {around("{around: A100-SXM-80GB}", "{model: bert-bass, sequence: 8}"), "did you mean", 2},
-           {around("{around: A100-SXM-80GB, area: 1 mm2}"), "", 1},
-       }) {
-    const Outcome found =
-        run_program("search " + scratch.file("gpu.yaml", text) + " --out " + (scratch.path() / "out").string());
-    EXPECT_EQ(found.code, code) << text;
-    EXPECT_THAT(found.err, HasSubstr(message)) << text;
   }
 }
 

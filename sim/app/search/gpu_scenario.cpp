@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <iterator>
 #include <unordered_map>
 
@@ -57,9 +58,14 @@ GpuWorkload workload_of(const GpuSearchWorkload& s) {
 }
 
 void row(std::string& out, std::string_view name, const GpuPoint& p) {
-  fmt::format_to(std::back_inserter(out), "{:<7}{:>10.4g} {:>14} {:>8.0f} {:>7.0f} {:>7.2f}  {}\n", name,
-                 p.items_per_second, format(p.time.p50), p.area.p50.value(), p.power.value(),
-                 p.rent_per_hour.p50.value(), describe(p.gpu));
+  const auto bar = [](double low, double high) { return fmt::format("{:.4g}-{:.4g}", low, high); };
+  const double items = p.items_per_second * p.time.p50.value();
+  fmt::format_to(std::back_inserter(out), "{:<7}{:>10.4g} {:>15} {:>8.0f} {:>11} {:>7.0f} {:>7.2f} {:>11}  {}{}\n",
+                 name, p.items_per_second, bar(items / p.time.p90.value(), items / p.time.p10.value()),
+                 p.area.p50.value(), bar(std::round(p.area.p10.value()), std::round(p.area.p90.value())),
+                 p.power.value(), p.rent_per_hour.p50.value(),
+                 bar(p.rent_per_hour.p10.value(), p.rent_per_hour.p90.value()), describe(p.gpu),
+                 p.out_of_range > 0 ? ", outside what was fitted" : "");
 }
 
 Json point_json(const GpuPoint& p) {
@@ -69,8 +75,12 @@ Json point_json(const GpuPoint& p) {
                            {"step_p10_s", p.time.p10.value()},
                            {"step_p90_s", p.time.p90.value()},
                            {"area_mm2", p.area.p50.value()},
+                           {"area_p10_mm2", p.area.p10.value()},
+                           {"area_p90_mm2", p.area.p90.value()},
                            {"power_w", p.power.value()},
                            {"rent_usd_per_hour", p.rent_per_hour.p50.value()},
+                           {"rent_p10_usd_per_hour", p.rent_per_hour.p10.value()},
+                           {"rent_p90_usd_per_hour", p.rent_per_hour.p90.value()},
                            {"out_of_range", p.out_of_range}});
 }
 
@@ -125,18 +135,24 @@ GpuSearchResult search_around(const GpuScenario& s) {
 }
 
 std::string gpu_table(const GpuScenario& scenario, const GpuSearchResult& result) {
-  std::string out =
-      fmt::format("{:<7}{:>10} {:>14} {:>8} {:>7} {:>7}  {}\n", "", "samples/s", "step", "mm2", "W", "USD/h", "GPU");
+  std::string out = fmt::format("{:<7}{:>10} {:>15} {:>8} {:>11} {:>7} {:>7} {:>11}  {}\n", "", "samples/s", "p10-p90",
+                                "mm2", "p10-p90", "W", "USD/h", "p10-p90", "GPU");
   const std::size_t shown = std::min(result.front.size(), kMostRows);
   for (std::size_t i = 0; i < shown; ++i) row(out, std::to_string(i + 1), result.front[i]);
   if (shown < result.front.size()) out += fmt::format("... {} more in search.json\n", result.front.size() - shown);
   row(out, "centre", result.centre);
-  return out + fmt::format(
-                   "{} candidates around {}: {} on the front of throughput, area, power and rent; {} cannot be built, "
-                   "{} are over "
-                   "the limits, {} have too little memory.\n",
-                   result.candidates, scenario.gpu.around, result.front.size(), result.unbuildable, result.over_limits,
-                   result.too_small);
+  return out +
+         fmt::format(
+             "{} candidates around {}: {} on the front of throughput, area, power and rent; {} cannot be built, "
+             "{} are over "
+             "the limits, {} have too little memory.\n",
+             result.candidates, scenario.gpu.around, result.front.size(), result.unbuildable, result.over_limits,
+             result.too_small) +
+         fmt::format(
+             "samples/s: {} latency model, as if all kernels were wrong together; mm2 and USD/h: fits on known "
+             "dies and rents, their bars from those left out; W: the mean over a run, by the latency model's "
+             "energies, no bar.\n",
+             scenario.latency_model);
 }
 
 Json gpu_json(const GpuScenario& scenario, const GpuSearchResult& result) {

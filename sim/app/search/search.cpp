@@ -17,11 +17,11 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
-#include "sim/app/inputs.hpp"
 #include "sim/app/output_path.hpp"
 #include "sim/app/progress.hpp"
 #include "sim/app/search/gpu_scenario.hpp"
 #include "sim/app/search/search_files.hpp"
+#include "sim/app/search/search_folder.hpp"
 #include "sim/app/search/search_report.hpp"
 #include "sim/app/search/search_scenario.hpp"
 #include "sim/app/verbs.hpp"
@@ -58,10 +58,13 @@ class Search final : public Command {
     app.add_option("SCENARIO", scenario_, "what to search (`--reference` lists its keys)");
     app.add_option("--set", settings_, "change a key: --set system.memory='32 GiB'")->allow_extra_args(false);
     app.add_option("--out", out_, "folder for the results and the state, instead of results/<name>");
-    app.add_option("--threads", threads_, "default: all cores");
-    app.add_option("--time-budget", budget_, "seconds; the same command goes on from there");
-    app.add_option("--replay", replay_, "simulate the plans of so many of the best chips, and rank them by that");
-    app.add_flag("--pareto", pareto_, "the whole front of score over die area, too");
+    app.add_option("--threads", threads_, "default: all cores (not around a GPU)");
+    app.add_option("--time-budget", budget_, "seconds; the same command goes on from there (not around a GPU)");
+    app.add_option(
+        "--replay", replay_,
+        "simulate so many plans of each of so many of the best chips, and rank both by that (not around a GPU)");
+    app.add_flag("--pareto", pareto_,
+                 "the whole front of score over die area, too (not around a GPU, which gives it anyway)");
     app.add_flag("--json", json_, "print the findings as JSON");
     app.add_flag("--reference", reference_, "print every key that a search may have, as Markdown");
   }
@@ -79,8 +82,8 @@ class Search final : public Command {
       return search_gpu(document);
     }
     const SearchFile file = read_search(scenario_, settings_);
-    folder_ = out_.empty() ? std::filesystem::path("results") / file.scenario.name : std::filesystem::path(out_);
-    require_output_folder(folder_);
+    folder_.emplace(out_.empty() ? std::filesystem::path("results") / file.scenario.name : std::filesystem::path(out_),
+                    file);
     begin_ = Clock::now();
     const InterruptGuard guard;
     return search(file);
@@ -112,6 +115,7 @@ class Search final : public Command {
     const GpuScenario scenario = read<GpuScenario>(document);
     const auto folder = out_.empty() ? std::filesystem::path("results") / scenario.name : std::filesystem::path(out_);
     require_output_folder(folder);
+    require_no_chip_search(folder);
     const GpuSearchResult result = [&] {
       const Progress line(fmt::format("searching around {}", scenario.gpu.around));
       return search_around(scenario);
@@ -142,64 +146,39 @@ class Search final : public Command {
     const ChipStudy study = study_of(file.scenario, PlanKinds::exact);
     const SearchTask task = study.task(chips);
     // Memory does not depend on the chip.
-    if (study.smallest_miss(chips.front()) > Bytes()) throw RunError(nothing_fits(file.scenario, study, chips));
-    SearchState state = stored_state(file, chips.size());
+    if (study.smallest_miss(chips.front()) > Bytes()) return nothing_fits(file, study, chips);
+    SearchState state = folder_->state(chips.size());
     const bool was_complete = state.complete;
-    certified_search(task, options_for(file, chips.size()), state);
+    certified_search(task, options_for(chips.size()), state);
     line_.reset();
-    if (!was_complete) write_state(file, state);
+    if (!was_complete) folder_->write_state(state);
     if (interrupted) {
-      fmt::print(stderr, "interrupted; the same command goes on from {}\n", state_path().string());
+      fmt::print(stderr, "interrupted; the same command goes on from {}\n", folder_->state_path().string());
       return 1;
     }
-    const Certificate proof = certificate(state);
-    if (proof.complete && !proof.feasible) throw RunError(nothing_fits(file.scenario, study, chips));
-    if (!proof.feasible && json_) {
-      fmt::print("{}\n",
-                 search_json(file.scenario, {.certificate = proof, .best = {}, .reference = {}, .front = {}}).dump());
-      return 0;
-    }
-    if (!proof.feasible) {
-      fmt::print("no chip was solved within the time budget; the same command goes on from {}\n",
-                 state_path().string());
-      return 0;
-    }
+    const Certificate proof = certificate(state, chips.size());
+    if (proof.complete && !proof.feasible) return nothing_fits(file, study, chips);
+    if (!proof.feasible) return nothing_solved(file, proof);
     report(file, findings(file.scenario, study, chips, state));
     return 0;
   }
 
-  [[nodiscard]] std::filesystem::path state_path() const { return folder_ / "search-state.json"; }
-
-  /// What the state belongs to: everything that decides the answer, models of the user's own included.
-  [[nodiscard]] static std::string identity(const SearchFile& file) {
-    std::string text = as_json(file.document.root).dump(-1);
-    for (const SearchWorkload& workload : file.scenario.workloads)
-      if (std::filesystem::is_regular_file(workload.model)) text += read_file(workload.model);
-    return text;
+  /// A failure, for there is nothing to go on with.
+  [[nodiscard]] int nothing_solved(const SearchFile& file, const Certificate& proof) const {
+    if (json_)
+      fmt::print("{}\n",
+                 search_json(file.scenario, {.certificate = proof, .best = {}, .reference = {}, .front = {}}).dump());
+    fmt::print(stderr, "no chip was solved within the time budget; the same command goes on from {}\n",
+               folder_->state_path().string());
+    return 1;
   }
 
-  [[nodiscard]] SearchState stored_state(const SearchFile& file, std::size_t candidates) const {
-    if (!std::filesystem::exists(state_path())) return {};
-    const Json json = read_json(state_path());
-    try {
-      if (json.at("search").text() != identity(file)) return {};  // another scenario: begin anew
-      return search_state(json.at("state"), candidates);
-    } catch (const RunError& error) {
-      throw InputError(Diagnostic{state_path().string(), 0, 0,
-                                  fmt::format("a damaged state ({}); remove it to begin anew", error.what())});
-    }
-  }
-
-  void write_state(const SearchFile& file, const SearchState& state) const {
-    write_file(state_path(), Json(Json::Object{{"search", identity(file)}, {"state", to_json(state)}}).dump(-1));
-  }
-
-  [[nodiscard]] SearchOptions options_for(const SearchFile& file, std::size_t candidates) {
+  [[nodiscard]] SearchOptions options_for(std::size_t candidates) {
     return {
         .threads = threads(),
         .stop = [this] { return stop(); },
         .report =
-            [this, &file, candidates, saved = Clock::now()](const SearchState& state, double best) mutable {
+            [this, candidates, saved = Clock::now()](const SearchState& state, double best) mutable {
               progressed_ = true;
               line_.reset();
               line_.emplace(state.next == 0
@@ -207,28 +186,43 @@ class Search final : public Command {
                                 : fmt::format("{} of {} chips looked at, best {:.4g}", state.next, candidates, best));
               if (Clock::now() - saved < std::chrono::seconds(5)) return;
               saved = Clock::now();
-              write_state(file, state);
+              folder_->write_state(state);
             }};
   }
 
-  /// Why no chip is feasible, and the chip that misses the least.
-  [[nodiscard]] static std::string nothing_fits(const SearchScenario& scenario, const ChipStudy& study,
-                                                const std::vector<SystolicChip>& chips) {
+  /// Throws why no chip is feasible, the chip that misses the least, and where the limit stands.
+  [[nodiscard]] int nothing_fits(const SearchFile& file, const ChipStudy& study,
+                                 const std::vector<SystolicChip>& chips) const {
+    folder_->write({});
+    const SearchScenario& scenario = file.scenario;
     const Bytes miss = study.smallest_miss(chips.front());
     const StudiedChip first = study.evaluate(chips.front());
     std::string why = first.workloads.front().result.why;
     for (const auto& workload : first.workloads)
       if (!workload.result.feasible) why = workload.result.why;
     if (miss > Bytes())
-      return fmt::format("{}: no plan fits into {} of HBM on any of {} chips; the smallest miss is {}: {}",
-                         scenario.name, format(scenario.system.memory), chips.size(), format(miss), why);
-    return fmt::format("{}: none of {} chips is feasible{}", scenario.name, chips.size(),
-                       why.empty() ? ": the limits of power or price exclude all" : ": " + why);
+      throw RunError(fmt::format("{}: {}: no plan fits into {} of HBM on any of {} chips; the smallest miss is {}: {}",
+                                 place_of(file, {"system", "memory"}), scenario.name, format(scenario.system.memory),
+                                 chips.size(), format(miss), why));
+    const std::string_view limit = scenario.power ? "power" : scenario.price ? "price" : "system";
+    throw RunError(fmt::format("{}: {}: none of {} chips is feasible{}", place_of(file, {limit}), scenario.name,
+                               chips.size(), why.empty() ? ": the limits of power or price exclude all" : ": " + why));
+  }
+
+  /// "file:line:col" of a key, or of the innermost map around it that the file has.
+  [[nodiscard]] static std::string place_of(const SearchFile& file, std::initializer_list<std::string_view> path) {
+    const Node* at = &file.document.root;
+    for (const std::string_view key : path) {
+      const Node* next = at->find(key);
+      if (next == nullptr) break;
+      at = next;
+    }
+    return fmt::format("{}:{}:{}", file.document.file, at->line, at->column);
   }
 
   [[nodiscard]] SearchFindings findings(const SearchScenario& scenario, const ChipStudy& study,
                                         const std::vector<SystolicChip>& chips, const SearchState& state) {
-    SearchFindings found{.certificate = certificate(state), .best = {}, .reference = {}, .front = {}};
+    SearchFindings found{.certificate = certificate(state, chips.size()), .best = {}, .reference = {}, .front = {}};
     const ChipStudy full = study_of(scenario, PlanKinds::full);
     std::vector<SearchState::Solved> solved = state.solved;
     std::erase_if(solved, [](const auto& s) { return s.score == -std::numeric_limits<double>::infinity(); });
@@ -296,14 +290,12 @@ class Search final : public Command {
     const StudiedChip best =
         found.replayed.empty() ? study.evaluate(found.best.front().chip) : found.replayed.front().chip;
     std::ranges::move(simulate_files(file.scenario, study, best), std::back_inserter(files));
-    for (const auto& [name, content] : files) {
-      write_file(folder_ / name, content);
-      written += (written.empty() ? "" : ", ") + name;
-    }
+    folder_->write(files);
+    for (const NamedFile& written_file : files) written += (written.empty() ? "" : ", ") + written_file.name;
     if (json_)
       fmt::print("{}\n", search_json(file.scenario, found).dump());
     else
-      fmt::print("{}Files in {}: {}\n", search_table(file.scenario, found), folder_.string(), written);
+      fmt::print("{}Files in {}: {}\n", search_table(file.scenario, found), folder_->path().string(), written);
   }
 
   std::string scenario_, out_;
@@ -312,7 +304,7 @@ class Search final : public Command {
   int threads_ = 0, replay_ = 0;
   bool progressed_ = false;  // in this call
   bool pareto_ = false, json_ = false, reference_ = false;
-  std::filesystem::path folder_;
+  std::optional<SearchFolder> folder_;
   Clock::time_point begin_;
   std::optional<Progress> line_;
 };

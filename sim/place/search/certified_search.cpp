@@ -91,11 +91,11 @@ void certified_search(const SearchTask& task, const SearchOptions& options, Sear
   state.complete = true;
 }
 
-Certificate certificate(const SearchState& state) {
+Certificate certificate(const SearchState& state, std::size_t candidates) {
   Certificate result{.score = kNone, .next_bound = kNone, .complete = state.complete};
   result.solved = state.solved.size();
   result.excluded = state.excluded.size();
-  result.candidates = state.bounds.size();
+  result.candidates = std::max(candidates, state.bounds.size());
   for (const auto& solved : state.solved) {
     if (solved.score == kNone) ++result.infeasible;
     const bool better = solved.score > result.score || (solved.score == result.score && solved.candidate < result.best);
@@ -107,6 +107,7 @@ Certificate certificate(const SearchState& state) {
   }
   const std::vector<std::size_t> order = order_of(state.bounds);
   if (state.next < order.size()) result.next_bound = state.bounds[order[state.next]];
+  if (state.bounds.size() < result.candidates) result.next_bound = std::numeric_limits<double>::infinity();
   for (const auto& solved : state.solved) {
     if (solved.candidate == result.best) continue;
     result.next_bound = std::max(result.next_bound, std::min(solved.bound, state.bounds[solved.candidate]));

@@ -62,11 +62,12 @@ struct Certificate {
   bool feasible = false;  // some candidate is
   std::size_t best = 0;
   double score = 0;
-  double next_bound = 0;  // no other candidate is better than this; minus infinity: none is left
+  double next_bound = 0;  // no other candidate is better than this; minus infinity: none is left, infinity: not known
   std::size_t solved = 0, excluded = 0, infeasible = 0, candidates = 0;
   std::size_t open = 0;   // solved ones that may be better than `best`: their own optimum is not proven
   bool complete = false;  // all candidates were looked at; with next_bound <= score, `best` is the best of all
 };
-Certificate certificate(const SearchState& state);
+/// `candidates`: of the search; 0: as many as have bounds.
+Certificate certificate(const SearchState& state, std::size_t candidates = 0);
 
 }  // namespace tessera

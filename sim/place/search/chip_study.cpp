@@ -52,6 +52,7 @@ double ChipStudy::combine(const SystolicChip& chip, Value value) const {
 
 double ChipStudy::bound(const SystolicChip& chip) const {
   if (limits_.price && price(chip, workloads_.front().choices.front().system().memory) > *limits_.price) return kNone;
+  if (limits_.power && idle_power(chip) > *limits_.power) return kNone;  // whatever it runs
   return combine(chip, [&](const ChipWorkload& choice, std::size_t, std::size_t) {
     const ChipWorkload::Ideal ideal = choice.ideal(chip);
     return objective_ == Objective::per_watt ? ideal.samples_per_joule : ideal.samples_per_second;

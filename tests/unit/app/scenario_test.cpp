@@ -44,14 +44,19 @@ TEST(Resolve, APolicyThatChoosesNeedsNoSplitOfItsGpus) {
   const RunSpec step = resolve(training, training.runs.front());
   EXPECT_EQ(step.gpus, 8);
   EXPECT_EQ(step.parallel.dp * step.parallel.micro_batches, 6);
-  const ParallelSpec chosen = chosen_parallelism(step, *make_latency_model("roofline"));
-  EXPECT_EQ(chosen.dp, 6);  // of eight GPUs: micro-batches are not divided
-  EXPECT_EQ(chosen.micro_batches, 1);
+  const auto latency = make_latency_model("roofline");
+  const ParallelSpec parallel = chosen(step, *latency).parallel;
+  EXPECT_EQ(parallel.dp, 6);  // of eight GPUs: micro-batches are not divided
+  EXPECT_EQ(parallel.micro_batches, 1);
   const Scenario prefill = scenario("model: gpt2, mode: inference, sequence: 128, batch: 6",
                                     "  cluster: dgx-h100\n  placement: cooptimised\n");
-  const RunSpec batch = resolve(prefill, prefill.runs.front());
+  const RunSpec batch = chosen(resolve(prefill, prefill.runs.front()), *latency);
   EXPECT_EQ(batch.parallel.dp, 6);
   EXPECT_EQ(batch.build.batch, 1);
+  const Scenario free = scenario("model: gpt2, mode: training, sequence: 128, global_batch: 12",
+                                 "  cluster: dgx-h100\n  placement: megatron\n");
+  const RunSpec chosen_size = chosen(resolve(free, free.runs.front()), *latency);
+  EXPECT_EQ(chosen_size.build.batch * chosen_size.parallel.dp * chosen_size.parallel.micro_batches, 12);
 }
 
 TEST(Resolve, OneGpuNeedsNothingElse) {

@@ -48,22 +48,25 @@ class ChoosingPolicies : public testing::Test {
               .optimizer = OptimizerKind::adam};
   }
 
-  ParallelismResult choose(std::string_view policy, int free_gpus = 8) const {
+  JobChoiceResult choose(std::string_view policy, int free_gpus = 8) const {
     std::vector<int> gpus(static_cast<std::size_t>(free_gpus));
     std::iota(gpus.begin(), gpus.end(), 0);
-    return make_placement_policy(policy)->parallelism({model_, build_, asked_, latency_}, cluster_, gpus);
+    return make_placement_policy(policy)->parallelism({model_, build_, asked_, latency_, {}, 1, free_micro_batch_},
+                                                      cluster_, gpus);
   }
-  ParallelSpec chosen(std::string_view policy, int free_gpus = 8) const {
+  JobChoice choice(std::string_view policy, int free_gpus = 8) const {
     const auto result = choose(policy, free_gpus);
     if (const auto* no = std::get_if<Infeasible>(&result)) ADD_FAILURE() << policy << ": " << no->why;
-    return std::holds_alternative<ParallelSpec>(result) ? std::get<ParallelSpec>(result) : ParallelSpec{};
+    return std::holds_alternative<JobChoice>(result) ? std::get<JobChoice>(result) : JobChoice{};
   }
+  ParallelSpec chosen(std::string_view policy, int free_gpus = 8) const { return choice(policy, free_gpus).parallel; }
 
   ModelConfig model_ = find_model("gpt2-xl");
   ClusterSpec cluster_;
   ParallelSpec asked_;
   BuildOptions build_;
   FlatRate latency_;
+  bool free_micro_batch_ = false;
 };
 
 constexpr std::string_view kChoosing[] = {"cooptimised", "data-parallel", "expert", "megatron", "phaze"};
@@ -125,7 +128,7 @@ TEST_F(ChoosingPolicies, MegatronSplitsOnlyWhatDoesNotFit) {
 TEST_F(ChoosingPolicies, TheSearchIsNotWorseThanMegatronsAdviceByItsOwnCosts) {
   for (const double memory : {80e9, 40e9, 25e9}) {
     cluster_.gpu.memory = Bytes(memory);
-    const PipelineProblem problem = job_problem({model_, build_, asked_, latency_}, cluster_, 8);
+    const PipelineProblem problem = job_problem({model_, build_, asked_, latency_}, cluster_, 8, 1);
     const auto time = [&](std::string_view policy) {
       const ParallelSpec spec = chosen(policy);
       PipelinePlan plan;
@@ -144,6 +147,42 @@ TEST_F(ChoosingPolicies, TheSearchIsNotWorseThanMegatronsAdviceByItsOwnCosts) {
   }
 }
 
+TEST_F(ChoosingPolicies, TheMicroBatchIsChosenToo) {
+  free_micro_batch_ = true;
+  build_.batch = 32;  // of one replica, in one piece: as a scenario without dp or micro-batch has it
+  asked_.dp = 1;
+  asked_.micro_batches = 1;
+  for (const auto policy : kChoosing) {
+    const JobChoice found = choice(policy);
+    EXPECT_EQ(found.parallel.dp * found.parallel.micro_batches * found.micro_batch, 32) << policy;
+    EXPECT_EQ(found.parallel.world_size(), 8) << policy;  // all that there are
+  }
+  EXPECT_EQ(choice("data-parallel").micro_batch, 4);  // all of a replica's samples: they fit
+  cluster_.gpu.memory = Bytes(34e9);
+  EXPECT_LT(choice("data-parallel").micro_batch, 4);
+  EXPECT_EQ(choice("data-parallel").parallel.dp, 8);
+}
+
+TEST_F(ChoosingPolicies, AFreeMicroBatchIsNeverSlowerThanAGivenOne) {
+  const auto time = [&](const JobChoice& found) {
+    const PipelineProblem problem = job_problem({model_, build_, asked_, latency_}, cluster_, 8, found.micro_batch);
+    PipelinePlan plan;
+    plan.replicas = found.parallel.dp;
+    int first = 0;
+    for (const int layers : found.parallel.stage_layers) {
+      PipelineStage& stage = plan.stages.emplace_back();
+      stage.width = found.parallel.tp;
+      stage.layers.resize(static_cast<std::size_t>(layers));
+      std::iota(stage.layers.begin(), stage.layers.end(), first);
+      first += layers;
+    }
+    return std::get<PlanFigures>(evaluate(problem, plan)).time;
+  };
+  const Seconds given = time(choice("cooptimised"));
+  free_micro_batch_ = true;
+  EXPECT_LE(time(choice("cooptimised")), given);
+}
+
 TEST_F(ChoosingPolicies, PrefillSplitsTheBatchAndNotTheModelThatFits) {
   build_.mode = Mode::inference;
   build_.optimizer = OptimizerKind::none;
@@ -151,7 +190,7 @@ TEST_F(ChoosingPolicies, PrefillSplitsTheBatchAndNotTheModelThatFits) {
   const ParallelSpec spec = chosen("cooptimised");
   EXPECT_EQ(spec.tp * spec.pp, 1);
   EXPECT_EQ(spec.dp, 8);
-  const PipelineProblem problem = job_problem({model_, build_, asked_, latency_}, cluster_, 8);
+  const PipelineProblem problem = job_problem({model_, build_, asked_, latency_}, cluster_, 8, 1);
   PipelinePlan plan;
   plan.replicas = 8;
   plan.stages.emplace_back().layers.resize(static_cast<std::size_t>(problem.layers()));
@@ -173,7 +212,7 @@ TEST_F(ChoosingPolicies, SayWhyNothingFits) {
 
 TEST_F(ChoosingPolicies, TheProblemIsTheJob) {
   model_ = find_model("gpt2");
-  const PipelineProblem problem = job_problem({model_, build_, asked_, latency_}, cluster_, 8);
+  const PipelineProblem problem = job_problem({model_, build_, asked_, latency_}, cluster_, 8, 1);
   EXPECT_THAT(problem_error(problem), IsEmpty());
   EXPECT_EQ(problem.layers(), 12);
   EXPECT_EQ(problem.micro_batches, 32);

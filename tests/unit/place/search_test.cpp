@@ -71,6 +71,9 @@ TEST(CertifiedSearch, GoesOnWhereItWasInterrupted) {
     bool first = true;  // one batch each time
     certified_search(random.task(), {.stop = [&] { return !std::exchange(first, false); }}, state);
     state = search_state(parse_json(to_json(state).dump(), "state"), 3000);
+    const Certificate proof = certificate(state, 3000);  // what it says so far is never wrong
+    EXPECT_GE(std::max(proof.score, proof.next_bound), *std::ranges::max_element(random.scores));
+    EXPECT_EQ(std::isinf(proof.next_bound) && proof.next_bound > 0, state.bounds.size() < 3000);
     ++interruptions;
   }
   EXPECT_GT(interruptions, 3);
