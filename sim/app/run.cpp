@@ -66,6 +66,21 @@ void stretch(const RunSpec& spec, RunResult& result) {
   apply(*spec.sections, result.plan, result.costs);
 }
 
+/// sim/des/folding.cpp decides.
+std::string folding_in_words(const RunSpec& spec, const Trace& trace) {
+  const ParallelSpec& parallel = spec.parallel;
+  const int alike = parallel.ranks_per_stage();
+  if (parallel.world_size() == 1) return "none, there is one GPU";
+  if (alike == 1) return "none, every rank is a pipeline stage of its own";
+  if (trace.folded > 1)
+    return fmt::format(
+        "{} ranks are simulated as {}: the {} ranks (tp x cp x dp) of a stage run one program on GPUs that are alike. "
+        "A link that m of their flows share has 1/m of its capacity for the one that stands for them",
+        parallel.world_size(), trace.gpus.size(), trace.folded);
+  if (spec.simulation.fold == Fold::off) return "none, the scenario says fold: off";
+  return fmt::format("none, the {} ranks of a stage are not alike: their GPUs or nodes differ", alike);
+}
+
 }  // namespace
 
 RunSpec chosen(const RunSpec& spec, const LatencyModel& latency) {
@@ -91,6 +106,7 @@ RunResult run(const RunSpec& asked, const LatencyModel& latency) {
   result.trace = simulate_isolated({spec.cluster, result.plan, result.costs, placement, options});
   result.summary = summarize(
       {spec.scenario, spec.name, graph, spec.build, spec.cluster, result.plan, result.costs, result.trace, memory});
+  result.summary.folding = folding_in_words(spec, result.trace);
   return result;
 }
 

@@ -26,6 +26,7 @@ class Simulate final : public Command {
     app.add_option("--run", only_, "only these runs");
     app.add_option("--set", settings_, "change a key: --set runs.train.parallel.tp=4")->allow_extra_args(false);
     app.add_option("--out", out_, "folder for the results, instead of results/<scenario>");
+    app.add_flag("--explain", explain_, "say what was folded and why, and which kernels the step waits for");
     app.add_flag("--json", json_, "print the summaries as JSON");
   }
 
@@ -101,13 +102,14 @@ class Simulate final : public Command {
                             input_hashes(file, spec)};
     const auto written = write_outputs(folder, result.summary, result.plan, result.costs, result.trace, manifest);
     if (json_) return summaries.push(summary_json(result.summary));
-    fmt::print("{}Files in {}: {}\n\n", text_report(result.summary), folder.string(), fmt::join(written, ", "));
+    fmt::print("{}{}Files in {}: {}\n\n", text_report(result.summary),
+               explain_ ? "\n" + explain_text(result.summary) : "", folder.string(), fmt::join(written, ", "));
     std::fflush(stdout);  // before the next run forks: SimGrid flushes what the child inherited
   }
 
   std::vector<std::string> scenarios_, only_, settings_;
   std::string out_;
-  bool json_ = false;
+  bool json_ = false, explain_ = false;
 };
 
 }  // namespace

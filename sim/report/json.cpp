@@ -1,3 +1,5 @@
+#include <cmath>
+
 #include "sim/report/outputs.hpp"
 
 namespace tessera {
@@ -32,6 +34,24 @@ Json operators(const Summary& s) {
                                 {"share_ratio", op.share_ratio},
                                 {"provenance", to_string(op.provenance)}}));
   return list;
+}
+
+Json path_parts(const Summary& s, const std::vector<PathPart>& parts) {
+  Json list = Json::array();
+  for (const PathPart& part : parts) {
+    const double bound = speed_up_bound(s.step_time.p50, part.time);
+    list.push(Json(Json::Object{{"name", part.name},
+                                {"time_s", part.time.value()},
+                                {"share_ratio", part.time / s.step_time.p50},
+                                {"speed_up_bound_ratio", std::isfinite(bound) ? Json(bound) : Json()}}));
+  }
+  return list;
+}
+
+Json critical_path_json(const Summary& s) {
+  return Json(Json::Object{{"home_stage", s.path.stage},
+                           {"parts", path_parts(s, s.path.parts)},
+                           {"operators", path_parts(s, s.path.operators)}});
 }
 
 Json energy(const EnergyParts& e) {
@@ -73,6 +93,7 @@ Json summary_json(const Summary& s) {
                                  {"exposed_communication_s", s.exposed_communication.value()},
                                  {"idle_s", s.idle.value()}})},
       {"operators", operators(s)},
+      {"critical_path", critical_path_json(s)},
       {"busiest_link", s.busiest_link.empty() ? Json() : Json(s.busiest_link)},
       {"busiest_link_ratio", s.busiest_link_ratio},
       {"hbm_ratio", s.hbm_ratio},
@@ -81,6 +102,7 @@ Json summary_json(const Summary& s) {
       {"extrapolated_ratio", s.extrapolated_ratio},
       {"events", static_cast<std::int64_t>(s.events)},
       {"folded", static_cast<std::int64_t>(s.folded)},
+      {"folding", s.folding},
   });
 }
 

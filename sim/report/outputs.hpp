@@ -23,6 +23,9 @@ inline constexpr int kSchemaVersion = 1;
 /// The table that a user reads: at most 100 columns, every number with its unit and error bar.
 std::string text_report(const Summary& summary);
 
+/// What lies behind it: folding, and the operators on the critical path.
+std::string explain_text(const Summary& summary);
+
 /// summary.json: field names carry units, an estimate is {"p10", "p50", "p90"}.
 Json summary_json(const Summary& summary);
 

@@ -161,6 +161,7 @@ Summary summarize(const SummaryInput& in) {
   s.memory = in.memory;
   s.memory_capacity = in.cluster.gpu.memory;
   s.operators = operator_shares(in);
+  s.path = critical_path(in.plan, in.trace);
   set_busiest_link(s, in.cluster, in.trace);
   s.energy = step_energy(in.plan, in.costs, in.cluster, s.step_time, s.compute);
   set_provenance(s, in.plan, in.costs);

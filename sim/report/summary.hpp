@@ -12,6 +12,7 @@
 #include "sim/cluster/cluster.hpp"
 #include "sim/graph/model_config.hpp"
 #include "sim/graph/plan.hpp"
+#include "sim/report/critical_path.hpp"
 #include "sim/report/energy.hpp"
 #include "sim/trace/trace.hpp"
 
@@ -43,6 +44,7 @@ struct Summary {
   Bytes memory_capacity;
   Seconds compute, exposed_communication, idle;  // of the busiest GPU; they add up to the step
   std::vector<OperatorShare> operators;          // by falling time
+  CriticalPath path;
   std::string busiest_link;
   double busiest_link_ratio = 0;
   double hbm_ratio = 0;  // bytes from and to device memory over what its bandwidth could carry, busiest GPU
@@ -51,6 +53,7 @@ struct Summary {
   double extrapolated_ratio = 0;                    // of the compute time: outside what the model was fitted on
   std::uint64_t events = 0;
   std::uint32_t folded = 1;
+  std::string folding{};  // what was folded, or why nothing was, in words
 };
 
 /// What a task is called in every output: a kernel by its operator, a collective by kind and dimension ("all_reduce

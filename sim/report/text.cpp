@@ -136,6 +136,28 @@ void add_time_split(Lines& out, const Summary& s) {
   row("idle", s.idle);
 }
 
+/// At most these of the path's parts, and none that would not show.
+constexpr int kPartsShown = 6, kPathOperatorsShown = 12;
+constexpr double kLeastPart = 0.005;
+
+void add_parts(Lines& out, const Summary& s, const std::vector<PathPart>& parts, int shown) {
+  out.add("  {:<42}{:>10}{:>10}   {}", "", "time", "of step", "speed-up if it cost nothing");
+  for (const PathPart& part : parts) {
+    const double ratio = part.time / s.step_time.p50;
+    const double bound = speed_up_bound(s.step_time.p50, part.time);
+    if (shown-- == 0 || ratio < kLeastPart) break;
+    out.add("  {:<42}{:>10}{:>10}   {}", part.name.substr(0, 41), format(part.time), percent(ratio),
+            std::isfinite(bound) ? fmt::format("at most {:.2f}x", bound) : std::string("no bound"));
+  }
+}
+
+void add_path(Lines& out, const Summary& s) {
+  if (s.path.parts.empty()) return;
+  out.title(s.parallel.pp > 1 ? fmt::format("Critical path, at home on stage {} of {}", s.path.stage + 1, s.parallel.pp)
+                              : std::string("Critical path"));
+  add_parts(out, s, s.path.parts, kPartsShown);
+}
+
 void add_operators(Lines& out, const Summary& s) {
   const auto shown = std::min<std::size_t>(kOperatorsShown, s.operators.size());
   out.title(fmt::format("The {} operators that cost most, {}", shown,
@@ -165,6 +187,7 @@ std::string text_report(const Summary& s) {
   add_heading(out, s);
   add_results(out, s);
   add_time_split(out, s);
+  add_path(out, s);
   add_operators(out, s);
   add_memory(out, s);
   out.title(s.busiest_link.empty() ? "Busiest link: none, nothing leaves the GPU"
@@ -175,6 +198,17 @@ std::string text_report(const Summary& s) {
   out.add("Energy: kernels {}, idle GPUs {}, hosts {}; {} a GPU on average", format(s.energy.kernels),
           format(s.energy.idle_gpus), format(s.energy.hosts),
           format((s.energy.kernels + s.energy.idle_gpus) / s.gpus / s.step_time.p50));
+  return out.take();
+}
+
+std::string explain_text(const Summary& s) {
+  Lines out;
+  out.add("{}", wrapped(fmt::format("Folding: {}", s.folding), 2));
+  if (!s.path.operators.empty()) {
+    out.title("Kernels on the critical path");
+    add_parts(out, s, s.path.operators, kPathOperatorsShown);
+  }
+  out.add("");
   return out.take();
 }
 

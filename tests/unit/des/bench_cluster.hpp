@@ -56,6 +56,7 @@ class BenchPlan {
   Trace run(const SimulationOptions& options = {}) const { return simulate(input(options)); }
   Trace run_isolated(const SimulationOptions& options = {}) const { return simulate_isolated(input(options)); }
   const ClusterSpec& cluster() const { return cluster_; }
+  const Plan& plan() const { return plan_; }
 
  private:
   SimulationInput input(const SimulationOptions& options) const {

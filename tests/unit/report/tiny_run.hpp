@@ -49,6 +49,7 @@ struct TinyRun {
     plan.tasks[2].name = 1;
     plan.tasks[3].work = Collective{CollectiveKind::all_reduce, Dimension::dp, Bytes(100)};
     plan.tasks[3].name = 2;
+    plan.tasks[3].after = {TaskId{2}};
     plan.tasks[3].stream = StreamKind::communication;
 
     costs.resize(2);
