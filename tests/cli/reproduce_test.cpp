@@ -8,6 +8,7 @@
 #include <string>
 
 #include "sim/base/file.hpp"
+#include "sim/base/paths.hpp"
 #include "sim/config/gzip.hpp"
 #include "tests/cli/program.hpp"
 
@@ -119,7 +120,19 @@ TEST(Reproduce, SaysWhatItCouldNotSee) {
   EXPECT_THAT(page, HasSubstr("| NVIDIA, one GPU | 80 | 2 | 8.89 | 15.56 |"));
   EXPECT_THAT(page, HasSubstr("| of these, GPT-3 on H100 | 6 | 0 | 2.33 | - |"));
   EXPECT_THAT(page, HasSubstr("Nobody-9000: no data sheet"));
-  EXPECT_THAT(page, HasSubstr("Habitat rebuilt: no weights"));
+  EXPECT_THAT(page, HasSubstr("- bmm: 87623 rows, epoch 52 of 59 run"));  // a fit that was cut short
+}
+
+TEST(Reproduce, SaysWhichRebuiltModelsHaveNoWeights) {
+  const Scratch data, out, bare;
+  fill(data);
+  for (const char* folder : {"platforms", "calibration", "scenarios"})
+    std::filesystem::create_directory_symlink(home() / folder, bare.path() / folder);
+  const Outcome outcome = run_program(reproduce(data, out), "TESSERA_HOME=" + bare.path().string() + " ");
+  ASSERT_EQ(outcome.code, 0) << outcome.err;
+  const std::string page = read_file(out.path() / "neusight.md");
+  EXPECT_THAT(page, HasSubstr("Habitat rebuilt: no weights; `tessera calibrate --model habitat --data DIR` fits them"));
+  EXPECT_THAT(page, HasSubstr("NeuSight rebuilt: no weights"));
 }
 
 /// Kernels of NeuSight's five GPUs to fit on, at half of what the data sheets say.
