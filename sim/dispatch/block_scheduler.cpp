@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
+#include <limits>
 
 #include "sim/base/error.hpp"
 
@@ -34,7 +34,8 @@ SmPool::SmPool(int sms, const SmLimits& limits)
     : sms_(static_cast<std::size_t>(sms)),
       limit_{static_cast<double>(limits.threads), static_cast<double>(limits.blocks), limits.registers,
              limits.shared_memory.value()},
-      room_(sms_) {
+      room_(sms_),
+      level_(sms_) {
   for (auto& used : used_) used.resize(sms_);
 }
 
@@ -95,32 +96,24 @@ std::int64_t SmPool::place(const BlockFootprint& footprint, std::int64_t blocks,
   return blocks;
 }
 
-// One block after the other to the least loaded SM means: an SM of load u takes blocks at the levels u, u + t,
-// u + 2t, ..., and the lowest levels win. Finds the highest level below which everything is taken.
-void SmPool::fill_least_loaded(double threads, std::int64_t blocks, std::vector<int>& on_sm) const {
-  constexpr double kSlack = 1e-9;
-  const double each = 1 / threads;
+// One block after the other to the least loaded SM: those at the lowest level get one each, in order, then those at the
+// next. There are few levels, for what runs together has few sizes.
+void SmPool::fill_least_loaded(double threads, std::int64_t blocks, std::vector<int>& on_sm) {
+  constexpr double kFull = std::numeric_limits<double>::infinity();
   const double* const load = used_[kThreads].data();
-  const auto below = [&](std::size_t s, int level) {  // blocks at levels under `level`
-    const int most = static_cast<int>((level - load[s] + threads - 1) * each + kSlack);
-    return std::clamp(most, 0, room_[s]);
-  };
-  double least = limit_[kThreads];
-  for (std::size_t s = 0; s < sms_; ++s) least = std::min(least, load[s]);
-  // All below `low` fit, not all below `high`.
-  int low = static_cast<int>(least), high = static_cast<int>(limit_[kThreads]) + 1;
-  while (high - low > 1) {
-    const int middle = std::midpoint(low, high);
-    int taken = 0;
-    for (std::size_t s = 0; s < sms_; ++s) taken += below(s, middle);
-    (taken <= blocks ? low : high) = middle;
+  double* const level = level_.data();
+  int* const placed = on_sm.data();
+  for (std::size_t s = 0; s < sms_; ++s) {
+    level[s] = room_[s] > 0 ? load[s] : kFull;
+    placed[s] = 0;
   }
-  std::int64_t left = blocks;
-  for (std::size_t s = 0; s < sms_; ++s) left -= on_sm[s] = below(s, low);
-  for (std::size_t s = 0; s < sms_ && left > 0; ++s) {
-    if (on_sm[s] < room_[s] && load[s] + on_sm[s] * threads == low) {
-      ++on_sm[s];
+  for (std::int64_t left = blocks; left > 0;) {
+    double lowest = kFull;
+    for (std::size_t s = 0; s < sms_; ++s) lowest = level[s] < lowest ? level[s] : lowest;
+    for (std::size_t s = 0; s < sms_ && left > 0; ++s) {
+      if (level[s] != lowest) continue;
       --left;
+      level[s] = ++placed[s] < room_[s] ? level[s] + threads : kFull;
     }
   }
 }

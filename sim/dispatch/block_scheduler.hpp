@@ -40,14 +40,15 @@ class SmPool {
   using Amounts = std::array<double, kResources>;
   static Amounts needs(const BlockFootprint& footprint);
   std::int64_t find_room(const Amounts& need, SmRange range);
-  void fill_least_loaded(double threads, std::int64_t blocks, std::vector<int>& on_sm) const;
+  void fill_least_loaded(double threads, std::int64_t blocks, std::vector<int>& on_sm);
   void take(const Amounts& need, std::int64_t blocks, const std::vector<int>& on_sm, int sign);
 
   std::size_t sms_;
   Amounts limit_;
   std::array<std::vector<double>, kResources> used_;  // per SM
   std::int64_t resident_ = 0;
-  std::vector<int> room_;  // scratch of place(), per SM
+  std::vector<int> room_;      // scratch of place(), per SM
+  std::vector<double> level_;  // threads, the same
 };
 
 }  // namespace tessera

@@ -1,5 +1,6 @@
 // Cohorts: blocks that start together hold SMs and draw on HBM until both are through with them.
 #include <algorithm>
+#include <cmath>
 
 #include "sim/base/error.hpp"
 #include "sim/dispatch/gpu_core.hpp"
@@ -10,6 +11,10 @@ namespace {
 
 /// Where the SM pool is not shared a cohort takes so little of it that it never runs short.
 constexpr double kUnshared = 0.1;  // SMs hold four times their slots at most, by four kinds of limit
+/// The grain of the smallest parts of a wave.
+constexpr double kCoarsest = 0.2;
+/// Of the window: distances that differ by less are one for every clock, and the earlier date wins.
+constexpr double kSameDistance = 1e-4;
 
 }  // namespace
 
@@ -17,13 +22,14 @@ std::uint32_t GpuCore::fresh_cohort() {
   if (free_cohorts_.empty()) {
     free_cohorts_.push_back(static_cast<std::uint32_t>(cohorts_.size()));
     cohorts_.emplace_back();
+    ends_.push_back(kNoEnd);
   }
   const std::uint32_t cohort = free_cohorts_.back();
   free_cohorts_.pop_back();
   return cohort;
 }
 
-/// Up to `blocks` blocks of the stream's head take their SMs; a cohort of 0 blocks is none, and is free again.
+/// Up to `blocks` blocks of the stream's head get their SMs; a cohort of 0 blocks is none, and is free again.
 std::uint32_t GpuCore::place(std::uint32_t stream, std::int64_t blocks) {
   const Stream& of = streams_[stream];
   const std::uint32_t index = fresh_cohort();
@@ -31,7 +37,12 @@ std::uint32_t GpuCore::place(std::uint32_t stream, std::int64_t blocks) {
   cohort.stream = stream;
   cohort.kernel = of.front().kernel;
   cohort.blocks = processes_[of.spec.process].pool.place(cohort.kernel->footprint, blocks, of.spec.range, cohort.on_sm);
-  if (cohort.blocks == 0) free_cohorts_.push_back(index);
+  if (cohort.blocks == 0) {
+    free_cohorts_.push_back(index);
+    return index;
+  }
+  count(cohort, 1);
+  ++streams_[stream].cohorts;
   return index;
 }
 
@@ -55,43 +66,62 @@ void GpuCore::count(const Cohort& cohort, int sign) {
   if (options_.record_usage) record_usage(executor_->now());
 }
 
+/// When all who start at this instant have their SMs: each of them slows the others.
+void GpuCore::launch_placed() {
+  for (const std::uint32_t cohort : placed_) launch(cohort, cohorts_[cohort].kernel->tile_latency);
+  placed_.clear();
+}
+
 /// `duration` is the tile latency, or what is left of it.
 void GpuCore::launch(std::uint32_t index, Seconds duration) {
   Cohort& cohort = cohorts_[index];
   const DeviceKernel& kernel = *cohort.kernel;
-  const std::int64_t before = views_[cohort.stream].resident;
-  const BytesPerSec others = max(BytesPerSec(0.0), demand_ - kernel.demand_of(before));
-  count(cohort, 1);
-  const double slower = interference_.factor(
-      {others, kernel.power_of(before + cohort.blocks), power_, kernel.hbm_per_block > Bytes(0.0)});
+  const std::int64_t own = views_[cohort.stream].resident;
+  const BytesPerSec others = max(BytesPerSec(0.0), demand_ - kernel.demand_of(own));
+  const double slower = interference_.factor({others, kernel.power_of(own), power_, kernel.hbm_per_block > Bytes(0.0)});
   const double sms = kernel.sms_of(cohort.blocks);
   const BytesPerSec rate = kernel.demand_of(cohort.blocks);
   hbm_carried_ += rate * duration;
   sm_time_ += sms * duration;
   energy_ += kernel.power_of(cohort.blocks) * duration;
-  const Seconds lasts = with_others(duration * slower);
+  const Seconds lasts = with_others(cohort, duration * slower);
   cohort.work = {options_.terms.issue ? sms : sms * kUnshared, lasts,
                  options_.terms.hbm ? rate * (duration / lasts) : BytesPerSec(0.0), sms};
-  cohort.expected = executor_->now() + lasts;
+  ends_[index] = executor_->now() + lasts;
   cohort.started = executor_->now() - (kernel.tile_latency - duration);
   cohort.redo = Seconds(0.0);
   cohort.serial = serials_++;
   cohort.state = Cohort::running;
-  ++streams_[cohort.stream].cohorts;
   executor_->start(index, cohort.work);
 }
 
-/// The duration that ends together with blocks which would end at nearly the same time.
-Seconds GpuCore::with_others(Seconds duration) const {
+/// How far an end may move, as a part of the duration. A small part of a wave matters little, but for the kernel's
+/// last.
+double GpuCore::coarseness(const Cohort& cohort, double part) const {
+  if (streams_[cohort.stream].undispatched == 0) return options_.grain;
+  return std::max(options_.grain, std::min(kCoarsest, options_.grain / part));
+}
+
+/// The duration that ends together with blocks which would end at nearly the same time. What waves were lengthened by
+/// is owed: the next ones are shortened by it, so that a stream's sum is right.
+Seconds GpuCore::with_others(const Cohort& cohort, Seconds duration) {
   if (options_.grain <= 0) return duration;
-  const Seconds now = executor_->now(), end = now + duration;
-  Seconds apart = options_.grain * duration, together = end;
-  for (const Cohort& other : cohorts_) {
-    const Seconds gap = other.expected < end ? end - other.expected : other.expected - end;
-    if (other.state != Cohort::running || gap >= apart || other.expected <= now) continue;
+  const DeviceKernel& kernel = *cohort.kernel;
+  const double part =
+      static_cast<double>(cohort.blocks) / static_cast<double>(std::min(kernel.blocks, kernel.full_wave));
+  Seconds& owed = streams_[cohort.stream].owed;
+  const Seconds now = executor_->now(), window = coarseness(cohort, part) * duration;
+  const Seconds end = now + duration, wanted = end - max(-1.0 * window, min(window, owed / part));
+  const double same = kSameDistance * window.value();
+  double apart = window.value() - same;
+  Seconds together = wanted;
+  for (const Seconds other : ends_) {
+    const double gap = std::abs((other - wanted).value());
+    if (gap > apart + same || other <= now || (gap > apart - same && other >= together)) continue;
     apart = gap;
-    together = other.expected;
+    together = other;
   }
+  owed += (together - end) * part;
   return together - now;
 }
 
@@ -113,6 +143,7 @@ void GpuCore::cohort_ended(std::uint32_t index) {
   }
   leave_sms(cohort);
   cohort.state = Cohort::free;
+  ends_[index] = kNoEnd;
   const std::uint32_t at = cohort.stream;
   free_cohorts_.push_back(index);
   Stream& stream = streams_[at];
@@ -133,6 +164,7 @@ void GpuCore::finish_head(std::uint32_t index, Seconds start, Seconds end) {
   }
   stream.pop();
   if (stream.empty()) --busy_;
+  await_head(index);
   listener_->kernel_ended(index, task, start, end);
 }
 

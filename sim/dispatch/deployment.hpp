@@ -27,7 +27,7 @@ struct SharingOptions {
   Seconds time_slice{2e-3};  // between processes without MPS (assumed: NVIDIA's default)
   /// Blocks that would end within this part of their time of others end with them, so that waves which fell apart come
   /// together again: many tenants are simulated faster, single blocks are that much wrong either way. 0: exact.
-  double grain = 0.02;
+  double grain = 0.03;
   bool record_kernels = false;
   bool record_usage = false;
 };

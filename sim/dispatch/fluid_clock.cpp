@@ -33,7 +33,7 @@ void FluidClock::start(std::uint32_t cohort, const CohortWork& work) {
 void FluidClock::adopt(std::uint32_t cohort, const CohortWork& work, Left left, bool running) {
   if (slots_.size() <= cohort) slots_.resize(cohort + 1);
   Slot& slot = slots_[cohort];
-  slot = {work.sms, work.rate.value(), work.weight, {}, {}};
+  slot = {work.sms, work.rate.value(), work.weight, work.rate.value() / work.weight, {}, {}};
   slot.compute = {left.sms.value(), 0, now_, kNever};
   slot.memory = {left.memory.value(), 0, now_, kNever};
   if (running) enter(cohort);
@@ -44,7 +44,11 @@ void FluidClock::enter(std::uint32_t cohort) {
   active_.push_back(cohort);
   fresh_.push_back(cohort);
   if (slot.compute.left > 0) taken_ += slot.sms;
-  if (slot.memory.left > 0) demand_ += slot.rate;
+  if (slot.memory.left > 0) {
+    demand_ += slot.rate;
+    const auto wish = [this](std::uint32_t c) { return slots_[c].wish; };
+    drawing_.insert(std::ranges::upper_bound(drawing_, slot.wish, {}, wish), cohort);
+  }
   changed_ = true;
 }
 
@@ -55,6 +59,7 @@ void FluidClock::suspend(std::uint32_t cohort) {
   if (slot.compute.left > 0) taken_ -= slot.sms;
   if (slot.memory.left > 0) demand_ -= slot.rate;
   std::erase(active_, cohort);
+  std::erase(drawing_, cohort);
   std::erase(fresh_, cohort);
   changed_ = true;
 }
@@ -73,48 +78,34 @@ GpuExecutor::Left FluidClock::left(std::uint32_t cohort) const {
   return {Seconds(std::max(0.0, slot.compute.left_at(now_))), Bytes(std::max(0.0, slot.memory.left_at(now_)))};
 }
 
-/// Speeds after cohorts came or went. While everybody has what it wants, only those who came need theirs.
+/// Speeds after cohorts came or went. Where the others' do not change, only those who came need theirs.
 void FluidClock::rerate() {
   changed_ = false;
   if (active_.empty()) taken_ = demand_ = 0;  // no rounding stays
   const double speed = taken_ > sms_ * (1 + kRounding) ? sms_ / taken_ : 1.0;
   const bool enough_memory = demand_ <= bandwidth_ * (1 + kRounding);
-  const bool plenty = speed == 1.0 && enough_memory;
-  for (const std::uint32_t c : plenty&& plenty_ ? fresh_ : active_) {
-    Slot& slot = slots_[c];
-    slot.compute.set_speed(speed, now_);
-    if (enough_memory) slot.memory.set_speed(slot.rate, now_);
+  for (const std::uint32_t c : speed == speed_ ? fresh_ : active_) slots_[c].compute.set_speed(speed, now_);
+  if (enough_memory) {
+    for (const std::uint32_t c : enough_ ? fresh_ : drawing_) slots_[c].memory.set_speed(slots_[c].rate, now_);
+  } else {
+    share_memory();
   }
-  if (!enough_memory) share_memory();
-  plenty_ = plenty;
+  speed_ = speed;
+  enough_ = enough_memory;
   fresh_.clear();
 }
 
-/// Max-min: whoever wants less per SM than what is left for each gets it, until nobody does; the others share.
+/// Max-min: whoever wants less per SM than what is left for each gets it; the others share.
 void FluidClock::share_memory() {
   double bandwidth = bandwidth_, weight = 0;
-  const auto wants = [this](std::uint32_t c) { return slots_[c].memory.left > 0; };
-  for (const std::uint32_t c : active_) weight += wants(c) ? slots_[c].weight : 0;
-  double level = 0;  // rate per weight below which everyone is served
-  for (bool again = true; again;) {
-    again = false;
-    const double fair = bandwidth / weight;
-    for (const std::uint32_t c : active_) {
-      const Slot& slot = slots_[c];
-      const double per_weight = slot.rate / slot.weight;
-      if (!wants(c) || per_weight > fair || per_weight <= level) continue;
-      bandwidth -= slot.rate;
-      weight -= slot.weight;
-      again = true;
-    }
-    if (again)
-      level = fair;
-    else
-      level = std::max(level, fair);
-  }
-  for (const std::uint32_t c : active_) {
+  for (const std::uint32_t c : drawing_) weight += slots_[c].weight;
+  for (const std::uint32_t c : drawing_) {  // modest wishes first
     Slot& slot = slots_[c];
-    slot.memory.set_speed(std::min(slot.rate, level * slot.weight), now_);
+    const bool served = slot.wish * weight <= bandwidth;
+    slot.memory.set_speed(served ? slot.rate : bandwidth / weight * slot.weight, now_);
+    if (!served) continue;
+    bandwidth -= slot.rate;
+    weight -= slot.weight;
   }
 }
 
@@ -124,20 +115,21 @@ double FluidClock::next_date() const {
   return next;
 }
 
-void FluidClock::end_part(Part& part, double& sum, double amount) {
-  if (part.end > now_ + kSameInstant.value()) return;
+bool FluidClock::end_part(Part& part, double& sum, double amount) {
+  if (part.end > now_ + kSameInstant.value()) return false;
   part = {0, 0, now_, kNever};
   sum -= amount;
-  changed_ = true;
+  return changed_ = true;
 }
 
 void FluidClock::end_parts() {
   ended_.clear();
   std::erase_if(active_, [&](std::uint32_t c) {
     Slot& slot = slots_[c];
-    end_part(slot.compute, taken_, slot.sms);
-    end_part(slot.memory, demand_, slot.rate);
-    if (slot.compute.left > 0 || slot.memory.left > 0) return false;
+    const bool computed = end_part(slot.compute, taken_, slot.sms);
+    const bool carried = end_part(slot.memory, demand_, slot.rate);
+    if (carried) std::erase(drawing_, c);
+    if (!(computed || carried) || slot.compute.left > 0 || slot.memory.left > 0) return false;
     ended_.push_back(c);
     return true;
   });

@@ -34,12 +34,12 @@ class FluidClock final : public GpuExecutor {
     [[nodiscard]] double left_at(double now) const { return left - speed * (now - since); }
   };
   struct Slot {
-    double sms = 0, rate = 0, weight = 0;
+    double sms = 0, rate = 0, weight = 0, wish = 0;  // wish: rate per weight
     Part compute, memory;
   };
   void enter(std::uint32_t cohort);
   void rerate();
-  void end_part(Part& part, double& sum, double amount);
+  bool end_part(Part& part, double& sum, double amount);
   void share_memory();
   [[nodiscard]] double next_date() const;
   void end_parts();
@@ -50,8 +50,10 @@ class FluidClock final : public GpuExecutor {
   std::vector<std::uint32_t> ended_;
   std::vector<double> dates_;             // a heap
   std::vector<std::uint32_t> fresh_;      // active, without speeds yet
+  std::vector<std::uint32_t> drawing_;    // active ones with memory parts, modest wishes first
   double taken_ = 0, demand_ = 0;         // SMs and rates of the active parts
-  bool changed_ = false, plenty_ = true;  // everybody had what it wants
+  double speed_ = 1;                      // of computing
+  bool changed_ = false, enough_ = true;  // bandwidth for all
   std::uint64_t events_ = 0;
 };
 

