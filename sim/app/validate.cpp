@@ -54,7 +54,7 @@ class Validate final : public Command {
     app.add_option("--host-launch", host_launch_, "CPU time of a launch in training rows, us, for all platforms");
     app.add_flag_callback(
         "--any-runtime", [this] { options_.runtime = RuntimeColumn::ignored; },
-        "ignore the `runtime` column: predict the typical kernel");
+        "ignore the `runtime` column: predict as where nobody says whose kernels run");
     app.add_flag("--json", json_, "print the result as JSON");
   }
 
