@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "sim/app/jobs/jobs_run.hpp"
 #include "sim/app/memory_complaint.hpp"
 #include "sim/app/scenario.hpp"
 #include "sim/app/verbs.hpp"
@@ -36,6 +37,10 @@ class Check final : public Command {
           if (!describe_tenants(file, resolve_tenants(file.scenario, section, *latency), list)) all_fit = false;
           continue;
         }
+        if (section.jobs) {
+          describe_jobs(file, resolve_jobs(file.scenario, section), list);
+          continue;
+        }
         if (!describe_run(file, chosen(resolve(file.scenario, section), *latency), list)) all_fit = false;
       }
     }
@@ -66,6 +71,18 @@ class Check final : public Command {
                fits ? "" : ": does not fit");
     if (!fits) fmt::print("{}\n", memory_complaint(spec, footprint));
     return fits;
+  }
+
+  void describe_jobs(const ScenarioFile& file, const JobsRunSpec& spec, Json& list) const {
+    if (json_)
+      list.push(Json(Json::Object{{"scenario", spec.scenario},
+                                  {"run", spec.name},
+                                  {"platform", spec.cluster.name},
+                                  {"gpus", spec.cluster.gpus()},
+                                  {"jobs", spec.jobs.size()}}));
+    else
+      fmt::print("{}: {}: {} jobs on {} x {}\n", file.path.string(), spec.name, spec.jobs.size(), spec.cluster.gpus(),
+                 spec.cluster.gpu.name);
   }
 
   /// The same of tenants, one line per GPU.

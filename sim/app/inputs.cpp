@@ -73,6 +73,24 @@ std::vector<std::pair<std::string, std::string>> input_hashes(const ScenarioFile
   return with_weights(std::move(list));
 }
 
+namespace {
+
+void add_jobs(std::vector<std::pair<std::string, std::string>>& list, const RunSection& section) {
+  const ClusterSpec cluster = platform_of(section);
+  add_named(list, home() / "platforms" / "gpus", cluster.gpu.name);
+  add_named(list, home() / "platforms" / "nodes", cluster.node.name);
+  add_named(list, home() / "platforms" / "clusters", cluster.name);
+  add_file(list, *section.cluster);
+  if (section.jobs->trace) add_file(list, section.jobs->trace->file);
+  for (const JobSection& job : section.jobs->list) {
+    if (!job.workload) continue;
+    add_named(list, home() / "scenarios" / "models", job.workload->model);
+    add_file(list, job.workload->model);
+  }
+}
+
+}  // namespace
+
 std::vector<std::pair<std::string, std::string>> input_hashes(const ScenarioFile& file, const RunSection& section) {
   std::vector<std::pair<std::string, std::string>> list;
   add_file(list, file.path);
@@ -89,6 +107,7 @@ std::vector<std::pair<std::string, std::string>> input_hashes(const ScenarioFile
     add_named(list, home() / "scenarios" / "models", *tenant.model);
     add_file(list, *tenant.model);
   }
+  if (section.jobs) add_jobs(list, section);
   return with_weights(std::move(list));
 }
 

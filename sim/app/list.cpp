@@ -17,6 +17,8 @@
 #include "sim/config/json.hpp"
 #include "sim/dispatch/policy.hpp"
 #include "sim/graph/model_config.hpp"
+#include "sim/place/jobs/gang.hpp"
+#include "sim/place/jobs/scheduler.hpp"
 #include "sim/place/policy.hpp"
 #include "sim/serve/policy.hpp"
 
@@ -71,6 +73,8 @@ std::vector<Item> policies() {
   add_entries(items, "placement", placement_policies());
   add_entries(items, "dispatch", dispatch_policies());
   add_entries(items, "serving", serving_policies());
+  add_entries(items, "jobs.placement", gang_policies());
+  add_entries(items, "jobs.queue", queue_rules());
   return items;
 }
 

@@ -30,6 +30,16 @@ void resolve_tenant_paths(Node& tenants, const std::filesystem::path& folder) {
   }
 }
 
+void resolve_job_paths(Node& jobs, const std::filesystem::path& folder) {
+  for (auto& [name, value] : jobs.fields) {
+    if (name == "trace") resolve_path(value, "file", "", folder);
+    if (name != "list") continue;
+    for (Node& job : value.items)
+      for (auto& [key, part] : job.fields)
+        if (key == "workload") resolve_path(part, "model", ".json", folder);
+  }
+}
+
 void resolve_paths(Document& document, const std::filesystem::path& folder) {
   for (auto& [key, runs] : document.root.fields) {
     if (key != "runs") continue;
@@ -41,6 +51,7 @@ void resolve_paths(Document& document, const std::filesystem::path& folder) {
       for (auto& [name, value] : item.fields) {
         if (name == "workload") resolve_path(value, "model", ".json", folder);
         if (name == "tenants") resolve_tenant_paths(value, folder);
+        if (name == "jobs") resolve_job_paths(value, folder);
       }
     }
   }

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/app/jobs/section.hpp"
 #include "sim/app/run.hpp"
 #include "sim/app/tenants/shared_run.hpp"
 #include "sim/base/dtype.hpp"
@@ -51,6 +52,29 @@ struct ParallelSection {
   Bytes bucket = ParallelSpec{}.bucket;
 };
 
+/// A job: known by its duration, or by a workload.
+struct JobSection {
+  JobSection() = default;  // no aggregate, as above
+  std::string name;
+  Seconds arrival;
+  std::optional<int> gpus;
+  std::optional<Seconds> duration;
+  double communication = 0;
+  std::optional<WorkloadSection> workload;
+  ParallelSection parallel;
+  std::int64_t steps = 0;
+};
+
+/// Jobs that share the run's cluster.
+struct JobsSection {
+  JobsSection() = default;  // as above
+  std::vector<JobSection> list{};
+  std::optional<JobTraceSection> trace;
+  std::optional<SyntheticJobsSection> synthetic;
+  std::string placement = JobsOptions{}.placement, queue = JobsOptions{}.queue;
+  bool contention = true;
+};
+
 /// One run of a scenario.
 struct RunSection {
   RunSection() = default;  // no aggregate, as above
@@ -63,6 +87,8 @@ struct RunSection {
   std::string placement = "packed", dispatch = "streams", serving = "static";
   std::vector<TenantSection> tenants{};  // instead of the workload
   SharingSection sharing;
+  std::optional<JobsSection> jobs;  // instead of the workload
+  std::optional<ReliabilitySection> reliability;
 };
 
 struct Scenario {
@@ -76,6 +102,8 @@ struct Scenario {
 
 void describe(Reader& r, WorkloadSection& s);
 void describe(Reader& r, ParallelSection& s);
+void describe(Reader& r, JobSection& s);
+void describe(Reader& r, JobsSection& s);
 void describe(Reader& r, RunSection& s);
 void describe(Reader& r, Scenario& s);
 

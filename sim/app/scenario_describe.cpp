@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include "sim/app/jobs/jobs_run.hpp"
 #include "sim/app/profiles.hpp"
 #include "sim/app/scenario_checks.hpp"
 #include "sim/base/error.hpp"
@@ -59,6 +60,44 @@ void check_tenant_run(Reader& r, const RunSection& s) {
   for (const std::string& mistake : sharing_mistakes(shared_sections({}, s))) r.error("tenants", mistake);
 }
 
+/// Keys of a run that mean nothing to jobs.
+void check_job_run(Reader& r, const RunSection& s) {
+  for (const char* key : {"gpu", "profile", "gpus", "parallel", "placement", "dispatch", "serving", "section_times",
+                          "collective_payload"})
+    if (r.has(key)) r.error(key, "a run of jobs takes cluster, nodes and what is in 'jobs'");
+  if (!s.cluster) return r.error("", "missing key 'cluster'");
+  if (!look_up(r, "cluster", [&] { platform_of(s); })) return;
+  for (const char* key : {"duration", "trials"})
+    if (s.reliability && (key[0] == 'd' ? s.reliability->duration.has_value() : s.reliability->trials.has_value()))
+      r.error("reliability", fmt::format("{} is of one training run; jobs last as they last", key));
+  if (r.ok())
+    for (const std::string& mistake : job_mistakes(s)) r.error("jobs", mistake);
+}
+
+void check_reliability(Reader& r, const RunSection& s) {
+  if (s.workload.mode != Mode::training) return r.error("reliability", "is of a training run, or of jobs");
+  if (!s.cluster) return r.error("reliability", "needs a cluster");
+  const ClusterSpec cluster = platform_of(s);
+  const int left = (cluster.nodes - s.reliability->spares) * cluster.node.gpus;
+  const int used = s.gpus.value_or(cluster.gpus());
+  if (used > left)
+    r.error("reliability", fmt::format("the run uses {} GPUs, and {} spares leave {}: give gpus, or more nodes", used,
+                                       s.reliability->spares, std::max(0, left)));
+}
+
+/// True if the run has jobs, which are then all that is computed.
+bool describe_jobs(Reader& r, RunSection& s) {
+  r.optional("jobs", s.jobs, "jobs that share the cluster, instead of a workload");
+  r.optional("reliability", s.reliability, "failures, checkpoints and spares, of jobs or of a training run");
+  if (!s.jobs) return false;
+  for (const char* key : {"workload", "tenants"}) {
+    if (!r.has(key)) continue;
+    if (Node other; key[0] == 'w') r.optional(key, other, "");
+    r.error(key, fmt::format("both '{}' and 'jobs' are given; keep one", key));
+  }
+  return true;
+}
+
 /// True if the run has tenants, which are then all that is computed.
 bool describe_tenants(Reader& r, RunSection& s) {
   r.optional("tenants", s.tenants, "models that share GPUs, instead of a workload");
@@ -80,8 +119,8 @@ bool describe_tenants(Reader& r, RunSection& s) {
 void describe(Reader& r, RunSection& s) {
   r.required("name", s.name, "of this run; names the folder of its results");
   check_name(r, s.name);
-  const bool shared = describe_tenants(r, s);
-  if (!shared) r.required("workload", s.workload, "what is computed");
+  const bool shared = describe_tenants(r, s), jobs = describe_jobs(r, s);
+  if (!shared && !jobs) r.required("workload", s.workload, "what is computed");
   r.optional("gpu", s.gpu, "one GPU in a plain host (`tessera list platforms`); or:");
   r.optional("cluster", s.cluster, "a node or cluster (`tessera list platforms`), or a path to one");
   r.optional("profile", s.profile,
@@ -100,6 +139,11 @@ void describe(Reader& r, RunSection& s) {
   r.optional("serving", s.serving, "inference: how prompts become batches (`tessera list policies`)");
   check_positive(r, "nodes", s.nodes);
   check_positive(r, "gpus", s.gpus);
+  if (jobs) {
+    if (r.ok()) check_job_run(r, s);
+    return;
+  }
+  if (shared && s.reliability) r.error("reliability", "is of a training run, or of jobs");
   if (shared) {
     if (r.ok()) check_tenant_run(r, s);
     return;
@@ -120,6 +164,7 @@ void describe(Reader& r, RunSection& s) {
   look_up(r, "serving", [&] { make_serving_policy(s.serving); });
   if (!r.printing() && r.ok()) check_chosen(r, s);
   if (!r.printing() && r.ok()) check_together(r, s);
+  if (r.ok() && s.reliability) check_reliability(r, s);
 }
 
 void describe(Reader& r, Scenario& s) {

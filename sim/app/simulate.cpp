@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -8,11 +9,13 @@
 #include <CLI/CLI.hpp>
 
 #include "sim/app/inputs.hpp"
+#include "sim/app/jobs/jobs_run.hpp"
 #include "sim/app/progress.hpp"
 #include "sim/app/run.hpp"
 #include "sim/app/scenario.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/file.hpp"
 #include "sim/base/text.hpp"
 #include "sim/report/outputs.hpp"
 
@@ -61,13 +64,46 @@ class Simulate final : public Command {
         run_tenants(file, section, *latency, summaries);
         continue;
       }
+      if (section.jobs) {
+        run_jobs_of(file, section, *latency, summaries);
+        continue;
+      }
       const RunSpec spec = resolve(file.scenario, section);
       const RunResult result = [&] {
         const Progress progress(fmt::format("simulating {} / {}", spec.scenario, spec.name));
         return tessera::run(spec, *latency);
       }();
-      report(file, spec, result, summaries);
+      std::optional<ReliabilitySummary> reliability;
+      if (section.reliability)
+        reliability = study_reliability(spec, *section.reliability, result.trace.makespan,
+                                        static_cast<std::uint64_t>(file.scenario.seed));
+      report(file, spec, result, reliability, summaries);
     }
+  }
+
+  void run_jobs_of(const ScenarioFile& file, const RunSection& section, const LatencyModel& latency,
+                   Json& summaries) const {
+    const JobsSummary summary = [&] {
+      const Progress progress(fmt::format("simulating {} / {}", file.scenario.name, section.name));
+      return run_job_mix(resolve_jobs(file.scenario, section), latency);
+    }();
+    const auto folder = folder_of(summary.scenario, summary.run);
+    const Manifest manifest{summary.scenario, summary.run, file.scenario.seed, as_json(file.document.root),
+                            input_hashes(file, section)};
+    PackingText timeline(kPlainTimeline);
+    jobs_trace(summary, timeline);
+    const auto written = write_folder(folder,
+                                      {{"summary.json", jobs_json(summary).dump() + "\n"},
+                                       {"jobs.csv", jobs_csv(summary)},
+                                       {"timeline.svg", jobs_svg(summary)}},
+                                      std::move(timeline), manifest);
+    if (json_) return summaries.push(jobs_json(summary));
+    fmt::print("{}Files in {}: {}\n\n", jobs_text(summary), folder.string(), fmt::join(written, ", "));
+    std::fflush(stdout);
+  }
+
+  [[nodiscard]] std::filesystem::path folder_of(const std::string& scenario, const std::string& run) const {
+    return (out_.empty() ? std::filesystem::path("results") / scenario : std::filesystem::path(out_)) / run;
   }
 
   void run_tenants(const ScenarioFile& file, const RunSection& section, const LatencyModel& latency,
@@ -80,8 +116,7 @@ class Simulate final : public Command {
     const Manifest manifest{spec.scenario, spec.name, file.scenario.seed, as_json(file.document.root),
                             input_hashes(file, section)};
     for (std::size_t i = 0; i < results.size(); ++i) {
-      auto folder =
-          (out_.empty() ? std::filesystem::path("results") / spec.scenario : std::filesystem::path(out_)) / spec.name;
+      auto folder = folder_of(spec.scenario, spec.name);
       if (results.size() > 1) folder /= fmt::format("device{}", results[i].summary.device);
       PackingText timeline(kPlainTimeline);
       tenants_trace(spec.gpus[i].tenants, kernel_names(spec.gpus[i]), results[i].timeline, timeline);
@@ -95,14 +130,23 @@ class Simulate final : public Command {
     }
   }
 
-  void report(const ScenarioFile& file, const RunSpec& spec, const RunResult& result, Json& summaries) const {
-    const auto base = out_.empty() ? std::filesystem::path("results") / spec.scenario : std::filesystem::path(out_);
-    const auto folder = base / spec.name;
+  void report(const ScenarioFile& file, const RunSpec& spec, const RunResult& result,
+              const std::optional<ReliabilitySummary>& reliability, Json& summaries) const {
+    const auto folder = folder_of(spec.scenario, spec.name);
     const Manifest manifest{spec.scenario, spec.name, file.scenario.seed, as_json(file.document.root),
                             input_hashes(file, spec)};
-    const auto written = write_outputs(folder, result.summary, result.plan, result.costs, result.trace, manifest);
-    if (json_) return summaries.push(summary_json(result.summary));
-    fmt::print("{}{}Files in {}: {}\n\n", text_report(result.summary),
+    auto written = write_outputs(folder, result.summary, result.plan, result.costs, result.trace, manifest);
+    if (reliability) {
+      write_file(folder / "reliability.json", reliability_json(*reliability).dump() + "\n");
+      written.emplace_back("reliability.json");
+    }
+    if (json_) {
+      Json summary = summary_json(result.summary);
+      if (reliability) summary["reliability"] = reliability_json(*reliability);
+      return summaries.push(std::move(summary));
+    }
+    fmt::print("{}{}{}Files in {}: {}\n\n", text_report(result.summary),
+               reliability ? reliability_text(*reliability) : "",
                explain_ ? "\n" + explain_text(result.summary) : "", folder.string(), fmt::join(written, ", "));
     std::fflush(stdout);  // before the next run forks: SimGrid flushes what the child inherited
   }

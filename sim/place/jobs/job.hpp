@@ -15,10 +15,10 @@ namespace tessera {
 
 /// A gang: it runs on all of its GPUs at once, or waits.
 struct ClusterJob {
-  std::string name;
-  Seconds arrival;
+  std::string name{};
+  Seconds arrival{};
   int gpus = 1;
-  Seconds alone;             // what it takes on the fewest nodes of an idle cluster, without checkpoints
+  Seconds alone{};           // what it takes on the fewest nodes of an idle cluster, without checkpoints
   double communication = 0;  // share of `alone` in which it only communicates
   int kind = -1;             // of a workload that is simulated; -1: known by the above alone
 };
