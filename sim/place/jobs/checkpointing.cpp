@@ -103,6 +103,17 @@ void try_around(Study& study, Seconds centre, int steps, double factor, Seconds 
   for (int step = -steps; step <= steps; ++step) study.at(min(centre * std::pow(factor, step), longest));
 }
 
+/// A job on whole nodes as a job on nodes of one GPU each, which fail as often as all that is in a node: the same, and
+/// cheaper.
+void whole_nodes(ClusterSpec& cluster, ClusterJob& job, FaultSpec& faults) {
+  const int per_node = cluster.node.gpus;
+  if (job.gpus % per_node != 0 || job.communication > 0) return;
+  faults.node_mtbf = 1.0 / FailureProcess::rate(faults, per_node, 1, 0);
+  faults.gpu_mtbf.reset();
+  cluster.node.gpus = 1;
+  job.gpus /= per_node;
+}
+
 void fill(CheckpointStudy& result, Study& study, Seconds chosen, int trials) {
   const JobRecord& sum = study.at(chosen).sum;
   result.chosen = study.point(chosen);
@@ -141,7 +152,11 @@ CheckpointStudy study_checkpoints(const JobsInput& input, int trials) {
   result.mtbf = job_mtbf(input);
   result.young = young_interval(faults.checkpoint_cost, result.mtbf);
   result.daly = daly_interval(faults.checkpoint_cost, result.mtbf);
-  Study study(input, trials);
+  ClusterSpec cluster = input.cluster;
+  std::vector<ClusterJob> jobs(input.jobs.begin(), input.jobs.end());
+  JobsInput simulated{cluster, input.topology, jobs, input.options, input.alone};
+  if (!faults.link_mtbf && !input.alone) whole_nodes(cluster, jobs.front(), simulated.options.faults);
+  Study study(simulated, trials);
   // Checkpoints that are rarer than failures are never best; those behind the end are not written.
   const Seconds longest = min(result.mtbf * 2, input.jobs.front().alone);
   try_around(study, result.young, kCoarse, 2, longest);

@@ -22,7 +22,7 @@ Hertz FailureProcess::rate(const FaultSpec& faults, int gpus, int nodes, std::si
 
 FailureProcess::FailureProcess(const ClusterSpec& cluster, const Topology& topology, const FaultSpec& faults, Rng rng)
     : gpus_(static_cast<std::uint32_t>(cluster.gpus())), nodes_(static_cast<std::uint32_t>(cluster.nodes)), rng_(rng) {
-  for (std::uint32_t link = 0; link < topology.links().size(); ++link)
+  for (std::uint32_t link = 0; faults.link_mtbf && link < topology.links().size(); ++link)
     if (joins_nodes(topology.links()[link])) links_.push_back(link);
   gpu_rate_ = rate_of(faults.gpu_mtbf, gpus_);
   node_rate_ = rate_of(faults.node_mtbf, nodes_);

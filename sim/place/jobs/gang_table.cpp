@@ -16,7 +16,8 @@ std::span<const GangPolicyEntry> gang_policies() {
       {"packed", "the fewest nodes, and of these the fullest", make_gang_packed},
       {"random", "any free GPUs, by the seed", make_gang_random},
       {"spread", "as many nodes as can be, the emptiest first", make_gang_spread},
-      {"topology", "packed inside one neighbourhood of the fabric, the fullest that holds the job", make_gang_topology},
+      {"topology", "packed, and a job of several nodes in the fullest neighbourhood of the fabric that holds it",
+       make_gang_topology},
   }};
   return kPolicies;
 }

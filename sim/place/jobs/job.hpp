@@ -63,7 +63,7 @@ struct JobRecord {
   Seconds start, end;      // the first start
   Seconds waited;          // without GPUs, from arrival to end
   Seconds held;            // with GPUs
-  Seconds slowed;          // by its places and by other jobs
+  Seconds slowed;          // by its places (negative where they are better) and by other jobs
   Seconds redone;          // computing that an interruption threw away
   Seconds checkpointing;   // writing checkpoints
   Seconds restarting;      // after interruptions

@@ -13,6 +13,7 @@ constexpr int kNowhere = -1;
 /// The node with the fewest free GPUs that are enough, the first of several.
 int best_fit(const GpuPool& pool, std::span<const int> among, int gpus) {
   int best = kNowhere, least = pool.gpus_per_node() + 1;
+  if (gpus >= least) return kNowhere;
   for (const int node : among) {
     const int here = pool.free_in(node);
     if (here >= gpus && here < least) best = node, least = here;

@@ -1,4 +1,5 @@
-// Topology-aware: packed inside the fullest neighbourhood of the fabric that holds the job, else over the fewest.
+// Topology-aware: one node where that holds the job, else packed inside the fullest neighbourhood of the fabric that
+// does.
 #include <algorithm>
 #include <limits>
 
@@ -25,6 +26,10 @@ class TopologyAware final : public GangPolicy {
       order.push_back(i);
     }
     std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) { return free[i]; });
+    if (const int node = one_node(pool, gpus, order); node >= 0) {
+      pool.append_free(node, gpus, chosen);
+      return chosen;
+    }
     for (std::size_t i = 0; i < order.size() && gpus > 0; ++i) {
       std::size_t best = order[i];
       for (std::size_t j = i; j < order.size(); ++j)
@@ -35,6 +40,15 @@ class TopologyAware final : public GangPolicy {
   }
 
  private:
+  /// The fullest node that holds the job, of equals one in the fullest neighbourhood; -1: none does.
+  [[nodiscard]] int one_node(const GpuPool& pool, int gpus, const std::vector<std::size_t>& order) const {
+    int best = -1, least = pool.gpus_per_node() + 1;
+    for (auto i = order.rbegin(); i != order.rend(); ++i)
+      for (const int node : neighbours_[*i])
+        if (const int here = pool.free_in(node); here >= gpus && here < least) best = node, least = here;
+    return best;
+  }
+
   std::vector<std::vector<int>> neighbours_;
 };
 
