@@ -10,6 +10,7 @@
 
 #include "calibration/constants.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/paths.hpp"
 #include "sim/base/rng.hpp"
 
 namespace tessera {
@@ -107,6 +108,18 @@ TEST(Recipes, AreOnePerFamilyAndItsInputsFit) {
     seen.push_back(row.family);
     EXPECT_LE(families()[static_cast<std::size_t>(row.family)].inputs.size(), kMaxInputs);
     EXPECT_GT(row.rows_per_group, 0U);
+  }
+}
+
+TEST(Recipes, MadeTheCommittedWeights) {
+  for (const Recipe& row : recipes()) {
+    const Family& family = families()[static_cast<std::size_t>(row.family)];
+    const FamilyWeights weights =
+        read_weights(home() / "calibration" / "weights" / (std::string(family.name) + ".json"));
+    EXPECT_EQ(weights.data, row.source) << family.name;
+    const std::size_t nets = family.inputs.empty() ? 0 : static_cast<std::size_t>(row.members);
+    EXPECT_EQ(weights.nets.size(), nets) << family.name;
+    EXPECT_EQ(weights.seen_nets.size(), static_cast<std::size_t>(row.seen_members)) << family.name;
   }
 }
 
