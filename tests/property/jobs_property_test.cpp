@@ -193,9 +193,13 @@ double stretch_by_hand(const RandomTraffic& traffic, const LinkContention& links
     double sum = mine.share;
     for (std::uint32_t other = 0; other < traffic.alone.size(); ++other) {
       if (other == job) continue;
-      const double communicating = 1 - traffic.alone[other].compute / links.time_of(other);
-      for (const LinkLoad& theirs : traffic.loads[other])
-        if (theirs.link == mine.link) sum += theirs.share * communicating;
+      const AloneTimes& theirs = traffic.alone[other];
+      const double mine_alone =
+          traffic.alone[job].communication / (traffic.alone[job].compute + traffic.alone[job].communication);
+      const Seconds communication = max(theirs.communication, links.time_of(other) - theirs.compute -
+                                                                  theirs.communication * (mine.share * mine_alone));
+      for (const LinkLoad& load : traffic.loads[other])
+        if (load.link == mine.link) sum += load.share * (communication / (theirs.compute + communication));
     }
     most = std::max(most, sum);
   }

@@ -8,7 +8,7 @@ namespace tessera {
 
 namespace {
 
-constexpr double kSettled = 1e-7;  // of the share of time in which a job communicates
+constexpr double kSettled = 1e-7;  // of a stretch
 
 double share_of_time(const AloneTimes& alone, double stretch) {
   const Seconds communication = alone.communication * stretch;
@@ -26,40 +26,46 @@ void LinkContention::queue(std::uint32_t job) {
 
 void LinkContention::queue_neighbours(std::uint32_t job) {
   for (const LinkLoad& load : jobs_[job].loads)
-    for (const std::uint32_t other : on_[load.link])
-      if (other != job) queue(other);
+    for (const User& other : on_[load.link])
+      if (other.job != job) queue(other.job);
 }
 
-void LinkContention::set_communicating(Member& member, double share) {
-  for (const LinkLoad& load : member.loads) busy_[load.link] += load.share * (share - member.communicating);
-  member.communicating = share;
+std::vector<std::uint32_t> LinkContention::jobs_on(std::uint32_t link) const {
+  std::vector<std::uint32_t> jobs;
+  for (const User& user : on_[link]) jobs.push_back(user.job);
+  return jobs;
 }
 
-double LinkContention::stretched(const Member& member) const {
+double LinkContention::stretched(std::uint32_t job) const {
+  const Member& member = jobs_[job];
   double most = 1;
   if (!member.shares) return most;
-  for (const LinkLoad& load : member.loads)
-    if (on_[load.link].size() > 1) most = std::max(most, load.share * (1 - member.communicating) + busy_[load.link]);
+  const double alone = share_of_time(member.alone, 1);
+  for (const LinkLoad& load : member.loads) {
+    double sum = load.share;
+    for (const User& other : on_[load.link]) {
+      if (other.job == job || !jobs_[other.job].shares) continue;
+      const double without = std::max(1.0, jobs_[other.job].stretch - load.share * alone);
+      sum += other.share * share_of_time(jobs_[other.job].alone, without);
+    }
+    most = std::max(most, sum);
+  }
   return most;
 }
 
 void LinkContention::add(std::uint32_t job, const AloneTimes& alone, std::vector<LinkLoad> loads, bool shares) {
   if (jobs_.size() <= job) jobs_.resize(job + 1);
   jobs_[job] = {.alone = alone, .loads = std::move(loads), .shares = shares};
-  for (const LinkLoad& load : jobs_[job].loads) on_[load.link].push_back(job);
+  for (const LinkLoad& load : jobs_[job].loads) on_[load.link].push_back({job, load.share});
   if (!shares) return;
-  set_communicating(jobs_[job], share_of_time(alone, 1));
   queue(job);
   queue_neighbours(job);
 }
 
 void LinkContention::remove(std::uint32_t job) {
   queue_neighbours(job);
-  set_communicating(jobs_[job], 0);
-  for (const LinkLoad& load : jobs_[job].loads) {
-    std::erase(on_[load.link], job);
-    if (on_[load.link].empty()) busy_[load.link] = 0;  // no rounding is carried on
-  }
+  for (const LinkLoad& load : jobs_[job].loads)
+    std::erase_if(on_[load.link], [job](const User& user) { return user.job == job; });
   jobs_[job].loads.clear();
 }
 
@@ -69,15 +75,12 @@ std::vector<std::uint32_t> LinkContention::settle() {
     queue_.pop_front();
     Member& member = jobs_[job];
     member.queued = false;
-    const double stretch = stretched(member);
-    if (stretch == member.stretch) continue;
+    const double stretch = stretched(job), change = stretch - member.stretch;
+    if (change == 0) continue;
     member.stretch = stretch;
     if (!member.changed) changed_.push_back(job);
     member.changed = true;
-    const double share = share_of_time(member.alone, stretch);
-    const bool matters = std::abs(share - member.communicating) > kSettled;
-    set_communicating(member, share);
-    if (matters) queue_neighbours(job);
+    if (std::abs(change) > kSettled) queue_neighbours(job);
   }
   for (const std::uint32_t job : changed_) jobs_[job].changed = false;
   std::ranges::sort(changed_);

@@ -10,17 +10,18 @@
 
 namespace tessera {
 
-/// Jobs compute and communicate in turn, in phases that know nothing of each other. While job j communicates it meets
-/// job k with the share of time q_k = R_k / (C_k + R_k) that k communicates, and a link serves those who are there
-/// alike (mean value analysis, Reiser and Lavenberg, JACM 1980, with q_k of the whole set as Bard and Schweitzer do):
-///   R_j = R0_j x max(1, max over j's links of s_j + sum over the others of s_k q_k),  s = share of the link.
-/// The right side is positive, grows with every R_k and less than in proportion, so that there is one solution and
-/// any order of updates finds it (Yates, JSAC 1995).
+/// Jobs compute and communicate in turn, in phases that know nothing of each other. Who begins to communicate meets job
+/// k with the share of time q_k = R_k / (C_k + R_k) in which k would communicate without him, and a link serves those
+/// who are there alike (mean value analysis: Reiser and Lavenberg, JACM 1980; exact for two jobs that compute for
+/// exponential times):
+///   R_j = R0_j x max(1, max over j's links of s_j + sum over the others of s_k q_k),  s = share of the link,
+/// with R_k less R0_k s_j R0_j / (C_j + R0_j), about what j itself adds to it. The right side grows with every R_k and
+/// is bounded, so that updates in any order converge.
 /// Not modelled: phases that fall into step or that a scheduler keeps apart; several flows' shares of one link within
 /// a job.
 class LinkContention {
  public:
-  explicit LinkContention(std::size_t links) : on_(links), busy_(links) {}
+  explicit LinkContention(std::size_t links) : on_(links) {}
 
   /// `shares` false: the job is known on its links, and neither slows others nor is slowed.
   void add(std::uint32_t job, const AloneTimes& alone, std::vector<LinkLoad> loads, bool shares = true);
@@ -32,23 +33,25 @@ class LinkContention {
     return jobs_[job].alone.compute + jobs_[job].alone.communication * jobs_[job].stretch;
   }
   /// Jobs that use a link.
-  [[nodiscard]] const std::vector<std::uint32_t>& jobs_on(std::uint32_t link) const { return on_[link]; }
+  [[nodiscard]] std::vector<std::uint32_t> jobs_on(std::uint32_t link) const;
 
  private:
+  struct User {
+    std::uint32_t job = 0;
+    double share = 0;
+  };
   struct Member {
     AloneTimes alone;
     std::vector<LinkLoad> loads;
-    double stretch = 1, communicating = 0;  // q
+    double stretch = 1;
     bool shares = true, queued = false, changed = false;
   };
   void queue(std::uint32_t job);
   void queue_neighbours(std::uint32_t job);
-  void set_communicating(Member& member, double share);
-  [[nodiscard]] double stretched(const Member& member) const;
+  [[nodiscard]] double stretched(std::uint32_t job) const;
 
-  std::vector<Member> jobs_;                    // by number
-  std::vector<std::vector<std::uint32_t>> on_;  // jobs of a link
-  std::vector<double> busy_;                    // sum of s q of a link's jobs
+  std::vector<Member> jobs_;           // by number
+  std::vector<std::vector<User>> on_;  // of every link
   std::deque<std::uint32_t> queue_;
   std::vector<std::uint32_t> changed_;
 };

@@ -117,18 +117,18 @@ TEST(Queues, JobsLargerThanTheClusterAreRefused) {
   EXPECT_THROW(run_on(cluster, whole, {.faults = {.spares = 1}}), RunError);
 }
 
-// Two equal jobs that compute for 1 and communicate for 1: R = 1 + R / (1 + R), so R is the golden ratio.
-constexpr double kGolden = 1.6180339887498949;
+// Two equal jobs that compute for 1 and communicate for 1. Who begins meets the other half of the time: 1 + 1 / 2.
+constexpr double kSlowdown = 2.5 / 2;
 
-TEST(Contention, TwoEqualJobsTakeTheGoldenRatio) {
+TEST(Contention, TwoEqualJobsMeetHalfOfTheTime) {
   LinkContention links(1);
   const AloneTimes alone{Seconds(1), Seconds(1)};
   links.add(0, alone, {{0, 1.0}});
   EXPECT_TRUE(links.settle().empty());
   links.add(1, alone, {{0, 1.0}});
   EXPECT_THAT(links.settle(), ElementsAre(0, 1));
-  EXPECT_NEAR(links.time_of(0).value(), 1 + kGolden, 1e-6);
-  EXPECT_NEAR(links.time_of(1).value(), 1 + kGolden, 1e-6);
+  EXPECT_NEAR(links.time_of(0).value(), 2 * kSlowdown, 1e-6);
+  EXPECT_NEAR(links.time_of(1).value(), 2 * kSlowdown, 1e-6);
   links.remove(1);
   EXPECT_THAT(links.settle(), ElementsAre(0));
   EXPECT_EQ(links.time_of(0).value(), 2);
@@ -155,9 +155,9 @@ TEST(Contention, JobsAcrossTheSameUpLinksSlowEachOther) {
   const std::vector<ClusterJob> jobs{job_of("blocker", 0, 1, 1), job_of("a", 0.1, 2, 1000, 0.5),
                                      job_of("b", 2, 2, 1000, 0.5)};
   const JobsResult shared = run_on(cluster, jobs, {.placement = "first_fit"});
-  const double slowdown = (1 + kGolden) / 2, a = 2 + 998.1 * slowdown;
+  const double a = 2 + 998.1 * kSlowdown;
   EXPECT_NEAR(shared.records[1].end.value(), a, 1e-3);
-  EXPECT_NEAR(shared.records[2].end.value(), a + 1000 - (a - 2) / slowdown, 1e-3);
+  EXPECT_NEAR(shared.records[2].end.value(), a + 1000 - (a - 2) / kSlowdown, 1e-3);
   EXPECT_NEAR(shared.records[1].slowed.value(), a - 1000.1, 1e-3);
   const JobsResult apart = run_on(cluster, jobs, {.placement = "first_fit", .contention = false});
   EXPECT_NEAR(apart.records[2].end.value(), 1002, 1e-9);
