@@ -210,7 +210,10 @@ std::vector<Flow> flows_of(CollectiveAlgorithm algorithm, std::span<const int> g
   std::vector<Flow> flows = bare_flows(usable(algorithm, gpus, cluster), gpus, cluster.node.gpus, topology);
   for (Flow& flow : flows) {
     flow.between_nodes = flow.from / cluster.node.gpus != flow.to / cluster.node.gpus;
-    for (const LinkId id : topology.path(flow.from, flow.to)) flow.links.push_back({id});
+    for (const LinkId id : topology.path(flow.from, flow.to)) {
+      flow.links.push_back({id});
+      flow.latency += topology.links()[static_cast<std::size_t>(id)].latency;
+    }
   }
   return flows;
 }

@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/base/units.hpp"
 #include "sim/cluster/cluster.hpp"
 
 namespace tessera {
@@ -32,6 +33,8 @@ struct Flow {
   double share = 1;  // of `collective_volume`
   std::vector<FlowLink> links{};
   bool between_nodes = false;
+  Seconds latency{};        // of the links
+  std::uint32_t step = 0;   // of a schedule that a user wrote
   std::uint32_t route = 0;  // its number in the event loop
 };
 

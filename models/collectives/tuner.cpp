@@ -32,8 +32,9 @@ constexpr Generation kOtherGeneration{"", 0.8, 0.74};
 /// Seconds of a step over the network by protocol, as NCCL's tuner has them: rings, then trees.
 constexpr std::array<double, 3> kNetRing{2.7e-6, 4.0e-6, 14e-6}, kNetTree{5.0e-6, 8.5e-6, 14e-6};
 constexpr double kNetNvlsTree = 20.9e-6;
-constexpr int kChannels = 24;        // of a ring or tree through NVSwitch, and of messages
-constexpr int kSwitchChannels = 16;  // of nvls
+constexpr int kChannels = 24;           // of a ring or tree through NVSwitch, and of messages
+constexpr int kSwitchChannels = 16;     // of nvls
+constexpr int kNetMessageChannels = 2;  // NCCL_NCHANNELS_PER_NET_PEER's default
 
 Generation generation_of(const GpuSpec& gpu) {
   for (const Generation& g : kGenerations) {
@@ -45,6 +46,18 @@ Generation generation_of(const GpuSpec& gpu) {
 /// One algorithm's price on one group.
 class Pricing {
  public:
+  [[nodiscard]] StepPrice of_step() const {
+    constexpr auto kSimple = static_cast<std::size_t>(WireProtocol::simple);
+    StepPrice price{.start = cycles(c_[start] + c_[start_simple]),
+                    .inside_hop = cycles(c_[hop_simple]),
+                    .between_hop = Seconds(kNetRing[kSimple]),
+                    .latency_inside = false,
+                    .inside = 1 / link_share(),
+                    .between = 1 / c_[net],
+                    .channels = kChannels};
+    if (shape_.nodes > 1) price.start += (c_[net_start] - 1) * price.between_hop;
+    return price;
+  }
   Pricing(CollectiveKind kind, Bytes bytes, const GroupShape& shape, const CollectiveConstants& constants)
       : kind_(kind), bytes_(bytes), shape_(shape), c_(constants) {}
 
@@ -136,6 +149,7 @@ class Pricing {
     const int peers = message ? 1 : shape_.ranks - 1;
     CollectiveCost cost{.algorithm = algorithm, .protocol = protocol, .channels = kChannels};
     cost.wait = cycles(c_[pair_start] + c_[pair_peer] * peers);
+    if (message && shape_.nodes > 1) cost.channels = kNetMessageChannels;
     if (shape_.nodes > 1) cost.wait += over_network(1, Seconds(kNetRing[p]));
     const double link = shape_.intra == IntraNode::nvswitch ? c_[pair_switched] * shape_.usable_link : link_share();
     const Bytes volume = collective_volume(algorithm, kind_, shape_.ranks, bytes_);
@@ -185,7 +199,8 @@ std::vector<CollectiveAlgorithm> candidates(CollectiveKind kind, const GroupShap
 CollectiveCost ideal(CollectiveKind kind, Bytes bytes, const GroupShape& shape, CollectiveAlgorithm algorithm) {
   const FlowRates& rate = shape.rates[static_cast<std::size_t>(algorithm)];
   const Bytes volume = collective_volume(algorithm, kind, shape.ranks, bytes);
-  CollectiveCost cost{.algorithm = algorithm, .wait = ring_steps(kind, shape.ranks) * shape.longest_hop};
+  CollectiveCost cost{
+      .algorithm = algorithm, .wait = ring_steps(kind, shape.ranks) * shape.longest_hop, .channels = kChannels};
   Seconds flow;
   if (rate.inside > BytesPerSec()) flow = volume / rate.inside;
   if (rate.between > BytesPerSec()) flow = max(flow, volume / rate.between);
@@ -240,11 +255,7 @@ GroupShape shape_of(std::span<const int> gpus, CollectiveKind kind, const Cluste
     const std::vector<Flow> flows = flows_of(algorithm, gpus, cluster, topology);
     shape.rates[static_cast<std::size_t>(algorithm)] = rates_of(flows, topology);
     if (algorithm != plain(kind)) continue;
-    for (const Flow& flow : flows) {
-      Seconds latency;
-      for (const FlowLink& link : flow.links) latency += topology.links()[static_cast<std::size_t>(link.id)].latency;
-      shape.longest_hop = max(shape.longest_hop, latency);
-    }
+    for (const Flow& flow : flows) shape.longest_hop = max(shape.longest_hop, flow.latency);
   }
   return shape;
 }
@@ -271,6 +282,11 @@ CollectiveCost CollectiveModel::cost(CollectiveKind kind, Bytes bytes, const Gro
   const CollectiveAlgorithm chosen = std::ranges::find(some, algorithm) == some.end() ? plain(kind) : algorithm;
   if (!parameters_) return ideal(kind, bytes, shape, chosen);
   return fastest(Pricing(kind, bytes, shape, parameters_->of(shape.machine_class)).all(chosen));
+}
+
+StepPrice CollectiveModel::step_price(const GroupShape& shape) const {
+  if (!parameters_) return {.channels = kChannels};
+  return Pricing(CollectiveKind::all_reduce, Bytes(), shape, parameters_->of(shape.machine_class)).of_step();
 }
 
 }  // namespace tessera

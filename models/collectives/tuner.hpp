@@ -53,6 +53,15 @@ struct CollectiveCost {
   int channels = 1;                // thread blocks, each of an SM
 };
 
+/// What a transfer of a user's schedule costs beside its bytes.
+struct StepPrice {
+  Seconds start{};                      // of the whole collective
+  Seconds inside_hop{}, between_hop{};  // of each step, inside a node and over the network
+  bool latency_inside = true;           // of the links, beside the hop; between nodes it always counts
+  double inside = 1, between = 1;       // bytes on a link per byte of a chunk
+  int channels = 1;
+};
+
 /// Bytes that a flow of share 1 carries: what a rank sends in all steps of a ring or to all peers, the whole message of
 /// the other algorithms.
 Bytes collective_volume(CollectiveAlgorithm algorithm, CollectiveKind kind, int ranks, Bytes bytes);
@@ -71,6 +80,8 @@ class CollectiveModel {
   /// The same with the algorithm given; the ring where the group has no flows of it.
   [[nodiscard]] CollectiveCost cost(CollectiveKind kind, Bytes bytes, const GroupShape& shape,
                                     CollectiveAlgorithm algorithm) const;
+  /// Steps of a user's schedule: a ring's, in the protocol Simple; without parameters the links alone.
+  [[nodiscard]] StepPrice step_price(const GroupShape& shape) const;
   [[nodiscard]] const std::optional<CollectiveParameters>& parameters() const { return parameters_; }
 
  private:

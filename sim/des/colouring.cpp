@@ -59,7 +59,7 @@ void Colouring::begin(const std::vector<Link>& links) {
     for (std::size_t g = 0; g < kind.groups.size(); ++g) {
       for (Flow& flow : kind.groups[g].flows) {
         const auto share = static_cast<Colour>(std::llround(flow.share / kSharesApart));
-        kind.flows.push_back({&flow, g, mixed(mixed(mixed(k) + share) + (flow.between_nodes ? 1 : 0))});
+        kind.flows.push_back({&flow, g, mixed(mixed(mixed(k) + share) + 2 * flow.step + (flow.between_nodes ? 1 : 0))});
       }
     }
   }

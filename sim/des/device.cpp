@@ -29,6 +29,15 @@ void GpuDevice::submit(std::uint32_t stream, const DeviceKernel& kernel, Seconds
   clock_.request_settle();
 }
 
+void GpuDevice::occupy(const Occupation& some, int sign) {
+  collectives_ += sign;
+  taken_.sms += sign * some.sms;
+  taken_.hbm += sign * some.hbm;
+  if (collectives_ == 0) taken_ = {};  // no rounding stays
+  core_.occupy(taken_);
+  clock_.request_settle();
+}
+
 void GpuDevice::kernel_ended(std::uint32_t stream, std::uint32_t task, Seconds start, Seconds end) {
   const std::function<void()> done = std::move(on_done_[stream].front());
   on_done_[stream].pop_front();

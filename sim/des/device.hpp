@@ -18,7 +18,7 @@ namespace tessera {
 /// The rules of sim/dispatch on SimGrid's clock. A single job sees bandwidth and SM slots shared, nothing else: its
 /// streams are one program, whose latency model has the clock and the L2. Whole waves, kernels and runs of kernels of
 /// one stream are a single timer while nothing else can touch the GPU, unless the fidelity is `wave`. Not modelled:
-/// SMs, HBM and L2 taken by collectives; the wave quantum below a block.
+/// L2 taken by collectives; the wave quantum below a block.
 class GpuDevice final : public GpuListener {
  public:
   /// A kernel of `stream` ran from the dispatch of its first block to the end of its last.
@@ -34,6 +34,9 @@ class GpuDevice final : public GpuListener {
   void submit(std::uint32_t stream, const DeviceKernel& kernel, Seconds release = Seconds(0.0), std::uint32_t task = 0,
               std::function<void()> on_done = {});
 
+  /// Collectives take (sign 1) and give back (-1) SMs and bandwidth.
+  void occupy(const Occupation& some, int sign);
+
   [[nodiscard]] bool idle() const { return core_.idle(); }
   [[nodiscard]] Bytes hbm_carried() const { return core_.hbm_carried(); }
 
@@ -42,6 +45,8 @@ class GpuDevice final : public GpuListener {
  private:
   Observer observer_;
   std::vector<std::deque<std::function<void()>>> on_done_;  // per stream, parallel to its kernels
+  int collectives_ = 0;
+  Occupation taken_{};
   GpuCore core_;
   EngineClock clock_;
 };

@@ -155,7 +155,7 @@ std::vector<GroupKind> Routing::kinds() {
       if (first == kNoGroup) continue;  // messages that no neighbour receives
       kinds.push_back({.groups = std::span(&groups_[first], last - first + 1),
                        .group_of_rank = stage_groups,
-                       .message = way.first == Dimension::next || way.first == Dimension::previous});
+                       .message = way.over == Dimension::next || way.over == Dimension::previous});
     }
   }
   return kinds;
@@ -176,6 +176,7 @@ std::optional<FoldedRun> Routing::fold(const std::vector<Link>& links, const std
       flows.push_back(*flow.flow);
       flows.back().links = classes.folded(*flow.flow, flow.colour);
     }
+    for (CommunicationGroup& group : folded.groups) std::ranges::stable_sort(group.flows, {}, &Flow::step);
     const auto first = static_cast<std::size_t>(kind.groups.data() - groups_.data());
     for (std::uint32_t& group : kind.group_of_rank)
       group = static_cast<std::uint32_t>(all.size() + folded.of_group[group - first]);

@@ -147,16 +147,24 @@ void RankRun::join(std::size_t line, std::uint32_t task) {
   const Task& work = stage_.program.plan.tasks[task];
   const auto& collective = std::get<Collective>(work.work);
   const std::uint32_t group = stage_.routing.group_of(sender_of(collective), collective);
-  stage_.collectives.join(
-      group, task, [this, line, task, joined = stage_.engine.now(), message = is_message(collective)](Seconds started) {
-        // A receive is posted long before its message comes: waiting for that is no communication.
-        stage_.recorder.task(gpu_, line, task, false, message ? started : joined, stage_.engine.now());
-        if (message && stage_.synchronous_messages)
-          host_behind_ += max(Seconds(0), stage_.engine.now() - launched(task));
-        done_[task] = true;
-        positions_[line].in_collective = false;
-        advance();
-      });
+  Collectives::Began began;
+  if (stage_.collectives_take_sms) {
+    began = [this, line](const Occupation& some) {
+      positions_[line].taken = some;
+      device_.occupy(some, 1);
+    };
+  }
+  const auto ended = [this, line, task, joined = stage_.engine.now(),
+                      message = is_message(collective)](Seconds started) {
+    if (stage_.collectives_take_sms) device_.occupy(positions_[line].taken, -1);
+    // A receive is posted long before its message comes: waiting for that is no communication.
+    stage_.recorder.task(gpu_, line, task, false, message ? started : joined, stage_.engine.now());
+    if (message && stage_.synchronous_messages) host_behind_ += max(Seconds(0), stage_.engine.now() - launched(task));
+    done_[task] = true;
+    positions_[line].in_collective = false;
+    advance();
+  };
+  stage_.collectives.join(group, task, ended, std::move(began));
 }
 
 /// Whose message it is; otherwise the rank itself.

@@ -41,6 +41,7 @@ struct Stage {
   Collectives& collectives;
   Recorder& recorder;
   bool synchronous_messages = false;
+  bool collectives_take_sms = false;
 };
 
 class RankRun {
@@ -57,6 +58,7 @@ class RankRun {
   struct Position {
     std::size_t next = 0;  // in the line's order
     bool in_collective = false;
+    Occupation taken{};  // by that collective
   };
   void advance();
   void advance(std::size_t line);

@@ -37,15 +37,41 @@ class GroupFinder {
     return {};
   }
   [[nodiscard]] CommunicationGroup group(std::span<const Rank> members, CollectiveAlgorithm algorithm,
-                                         CollectiveKind kind) const {
+                                         CollectiveKind kind, const OwnCollective* own) const {
     const std::vector<int> on = gpus(members);
     CommunicationGroup group{.members = static_cast<int>(on.size()), .shape = shape(on, kind)};
-    group.flows = flows_of(algorithm, on, cluster_, topology_);
+    group.flows = own != nullptr ? scheduled_flows(own->schedule, on) : flows_of(algorithm, on, cluster_, topology_);
     group.ranks.assign(members.begin(), members.end());
     return group;
   }
 
+  /// The user's schedule for a collective, if its group has as many ranks.
+  [[nodiscard]] static std::optional<std::size_t> own(std::span<const OwnCollective> own, Dimension over,
+                                                      CollectiveKind kind, int ranks) {
+    for (std::size_t i = 0; i < own.size(); ++i) {
+      const CollectiveSchedule& schedule = own[i].schedule;
+      if (own[i].over == over && schedule.kind == kind && schedule.ranks == ranks) return i;
+    }
+    return std::nullopt;
+  }
+
  private:
+  [[nodiscard]] std::vector<Flow> scheduled_flows(const CollectiveSchedule& schedule, std::span<const int> on) const {
+    std::vector<Flow> flows;
+    for (const TransferStep& step : schedule.steps) {
+      const int from = on[static_cast<std::size_t>(step.from)], to = on[static_cast<std::size_t>(step.to)];
+      flows.push_back({.from = from,
+                       .to = to,
+                       .between_nodes = from / cluster_.node.gpus != to / cluster_.node.gpus,
+                       .step = static_cast<std::uint32_t>(flows.size())});
+      for (const LinkId id : topology_.path(from, to)) {
+        flows.back().links.push_back({id});
+        flows.back().latency += topology_.links()[static_cast<std::size_t>(id)].latency;
+      }
+    }
+    return flows;
+  }
+
   const Plan& plan_;
   const Placement& placement_;
   const ClusterSpec& cluster_;
@@ -55,7 +81,7 @@ class GroupFinder {
 }  // namespace
 
 Routing::Routing(const Plan& plan, const Placement& placement, const ClusterSpec& cluster, const Topology& topology,
-                 const CollectiveModel& model)
+                 const CollectiveModel& model, std::span<const OwnCollective> own)
     : stages_(static_cast<std::size_t>(plan.spec.pp)) {
   const GroupFinder finder(plan, placement, cluster, topology);
   std::map<std::pair<Dimension, CollectiveKind>, GroupShape> shapes;
@@ -65,14 +91,15 @@ Routing::Routing(const Plan& plan, const Placement& placement, const ClusterSpec
     if (collective == nullptr) continue;
     const CollectiveKind kind = kind_of(*collective);
     const Request request{collective->over, kind, collective->bytes.value()};
-    if (algorithms_.contains(request)) continue;
+    if (ways_.contains(request)) continue;
     auto shape = shapes.find({collective->over, kind});
     if (shape == shapes.end())
       shape = shapes.emplace(std::pair(collective->over, kind), finder.first_shape(collective->over, kind)).first;
-    const CollectiveAlgorithm algorithm = model.cost(kind, collective->bytes, shape->second).algorithm;
-    algorithms_.emplace(request, algorithm);
+    const Way way{collective->over, model.cost(kind, collective->bytes, shape->second).algorithm,
+                  GroupFinder::own(own, collective->over, kind, shape->second.ranks)};
+    ways_.emplace(request, way);
     // An all-reduce's shape holds what the other kinds need too.
-    CollectiveKind& widest = ways.try_emplace({collective->over, algorithm}, kind).first->second;
+    CollectiveKind& widest = ways.try_emplace(way, kind).first->second;
     if (kind == CollectiveKind::all_reduce) widest = kind;
   }
   for (const auto& [way, kind] : ways) {
@@ -80,14 +107,14 @@ Routing::Routing(const Plan& plan, const Placement& placement, const ClusterSpec
     group_of_rank.assign(placement.gpu_of_rank.size(), kNoGroup);
     for (std::size_t rank = 0; rank < group_of_rank.size(); ++rank) {
       if (group_of_rank[rank] != kNoGroup) continue;
-      const std::vector<Rank> members = plan.group(static_cast<Rank>(rank), way.first);
+      const std::vector<Rank> members = plan.group(static_cast<Rank>(rank), way.over);
       if (members.empty()) continue;
-      const bool message = way.first == Dimension::next || way.first == Dimension::previous;
+      const bool message = way.over == Dimension::next || way.over == Dimension::previous;
       for (const Rank member : members) {
         if (message && member != members.front()) continue;
         group_of_rank[static_cast<std::size_t>(member)] = static_cast<std::uint32_t>(groups_.size());
       }
-      groups_.push_back(finder.group(members, way.second, kind));
+      groups_.push_back(finder.group(members, way.algorithm, kind, way.own ? &own[*way.own] : nullptr));
     }
   }
   number_flows();
@@ -113,12 +140,20 @@ std::vector<LinkId> Routing::links_of(std::size_t route) const {
   return links;
 }
 
+const Routing::Way& Routing::way_of(const Collective& collective) const {
+  return ways_.at({collective.over, kind_of(collective), collective.bytes.value()});
+}
+
 CollectiveAlgorithm Routing::algorithm_of(const Collective& collective) const {
-  return algorithms_.at({collective.over, kind_of(collective), collective.bytes.value()});
+  return way_of(collective).algorithm;
+}
+
+std::optional<std::size_t> Routing::own_of(const Collective& collective) const {
+  return way_of(collective).own;
 }
 
 std::uint32_t Routing::group_of(Rank rank, const Collective& collective) const {
-  return group_of_rank_.at({collective.over, algorithm_of(collective)})[static_cast<std::size_t>(rank)];
+  return group_of_rank_.at(way_of(collective))[static_cast<std::size_t>(rank)];
 }
 
 }  // namespace tessera

@@ -1,6 +1,7 @@
 // Which ranks meet in a collective and over which links its bytes go: the groups of a plan, whole or folded.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -11,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "models/collectives/schedule.hpp"
 #include "models/collectives/tuner.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/graph/plan.hpp"
@@ -18,7 +20,7 @@
 
 namespace tessera {
 
-/// The flows of ranks that communicate.
+/// The flows of ranks that communicate; of a schedule, by step.
 struct CommunicationGroup {
   int members = 1;  // of the collective's ranks those simulated, which must all join
   GroupShape shape{};
@@ -40,10 +42,12 @@ class Routing {
  public:
   /// The algorithm of a collective is what `model` chooses for the first of its groups.
   Routing(const Plan& plan, const Placement& placement, const ClusterSpec& cluster, const Topology& topology,
-          const CollectiveModel& model);
+          const CollectiveModel& model, std::span<const OwnCollective> own = {});
 
   [[nodiscard]] const std::vector<CommunicationGroup>& groups() const { return groups_; }
   [[nodiscard]] CollectiveAlgorithm algorithm_of(const Collective& collective) const;
+  /// The user's schedule, as a position in `own`; none where NCCL's ways are taken.
+  [[nodiscard]] std::optional<std::size_t> own_of(const Collective& collective) const;
   [[nodiscard]] std::uint32_t group_of(Rank rank, const Collective& collective) const;
 
   /// Keeps one of what is alike: see folding.cpp. `sorts`: of each rank what it is by itself: its stage and its GPU's
@@ -54,16 +58,22 @@ class Routing {
   [[nodiscard]] std::vector<LinkId> links_of(std::size_t route) const;
 
  private:
-  using Way = std::pair<Dimension, CollectiveAlgorithm>;
+  struct Way {
+    Dimension over = Dimension::tp;
+    CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
+    std::optional<std::size_t> own{};
+    auto operator<=>(const Way&) const = default;
+  };
   using Request = std::tuple<Dimension, CollectiveKind, double>;  // and bytes
   std::vector<CommunicationGroup> groups_;
   std::map<Way, std::vector<std::uint32_t>> group_of_rank_;
-  std::map<Request, CollectiveAlgorithm> algorithms_;
+  std::map<Request, Way> ways_;
   std::size_t stages_ = 1;
   std::vector<const Flow*> routes_;  // by number
   std::vector<double> units_;        // of each link once folded: flows that a mention of it stands for
 
   void number_flows();
+  [[nodiscard]] const Way& way_of(const Collective& collective) const;
   [[nodiscard]] std::vector<GroupKind> kinds();
 };
 

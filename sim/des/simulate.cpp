@@ -88,7 +88,7 @@ Trace simulate(const SimulationInput& input) {
   const Topology topology(input.cluster);
   const CollectiveModel model =
       input.options.collectives ? CollectiveModel(*input.options.collectives) : CollectiveModel();
-  Routing routing(input.plan, input.placement, input.cluster, topology, model);
+  Routing routing(input.plan, input.placement, input.cluster, topology, model, input.options.own_collectives);
   const FoldedRun cast = cast_of(input, routing, topology);
   const std::vector<int> simulated = gpus_of(cast.ranks, input.placement);
 
@@ -101,7 +101,8 @@ Trace simulate(const SimulationInput& input) {
       input.options.cuda_graph ? Host(Seconds(0.0)) : Host(input.cluster.node.host_launch, input.options.host_work);
   Recorder recorder(input.options.record_spans, simulated, line_names(program), topology.links());
   Collectives collectives(engine, input.plan, routing, model, recorder,
-                          input.options.collectives ? 1 : input.options.collective_payload);
+                          input.options.collectives ? 1 : input.options.collective_payload,
+                          input.options.own_collectives);
   std::vector<std::unique_ptr<DispatchPolicy>> policies;
   std::vector<std::unique_ptr<GpuDevice>> devices;
   std::vector<std::unique_ptr<RankRun>> ranks;
@@ -113,9 +114,10 @@ Trace simulate(const SimulationInput& input) {
                                       recorder.task(g, line, task, true, start, end);
                                     }));
     for (std::size_t line = 0; line < program.lines.size(); ++line) devices.back()->add_stream();
-    ranks.push_back(std::make_unique<RankRun>(
-        Stage{program, routing, host, engine, collectives, recorder, input.options.synchronous_messages}, cast.ranks[g],
-        g, *devices.back(), gpu_speed(input.cluster, simulated[g])));
+    ranks.push_back(
+        std::make_unique<RankRun>(Stage{program, routing, host, engine, collectives, recorder,
+                                        input.options.synchronous_messages, input.options.collectives_take_sms},
+                                  cast.ranks[g], g, *devices.back(), gpu_speed(input.cluster, simulated[g])));
   }
   for (const auto& rank : ranks) rank->start();
   engine.run();

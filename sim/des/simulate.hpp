@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "models/collectives/parameters.hpp"
+#include "models/collectives/schedule.hpp"
 #include "models/kernel_cost.hpp"
 #include "sim/cluster/cluster.hpp"
 #include "sim/graph/plan.hpp"
@@ -30,6 +31,8 @@ struct SimulationOptions {
   /// How NCCL does them; none: rings that fill `collective_payload`, (0, 1], of every link, with the links' latency.
   std::optional<CollectiveParameters> collectives{};
   double collective_payload = 1;
+  std::vector<OwnCollective> own_collectives{};  // instead, over the dimensions that they name
+  bool collectives_take_sms = false;             // and bandwidth of device memory, from kernels beside them
   bool record_spans = true;
 };
 

@@ -84,7 +84,7 @@ void GpuCore::launch(std::uint32_t index, Seconds duration) {
   hbm_carried_ += rate * duration;
   sm_time_ += sms * duration;
   energy_ += kernel.power_of(cohort.blocks) * duration;
-  const Seconds lasts = with_others(cohort, duration * slower);
+  const Seconds lasts = with_others(cohort, duration * slower * stretch(kernel, taken_));
   cohort.work = {options_.terms.issue ? sms : sms * kUnshared, lasts,
                  options_.terms.hbm ? rate * (duration / lasts) : BytesPerSec(0.0), sms};
   ends_[index] = executor_->now() + lasts;

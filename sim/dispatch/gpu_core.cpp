@@ -91,6 +91,7 @@ void GpuCore::settle() {
     const auto alone = static_cast<std::uint32_t>(solo_);
     if (has_company(alone)) split_solo();
   }
+  plan_again();
   open_gaps();
   if (solo_ >= 0 && streams_[static_cast<std::size_t>(solo_)].empty()) solo_ = -1;
   if (solo_ < 0 && take_turns()) {

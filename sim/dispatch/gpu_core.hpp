@@ -76,6 +76,12 @@ struct GpuCoreOptions {
   bool record_usage = false;
 };
 
+/// Taken from all kernels by what is no kernel of a stream: collectives.
+struct Occupation {
+  double sms = 0;
+  BytesPerSec hbm{};
+};
+
 /// Kernels of a stream run in order; those at the heads of streams share the GPU by the policy's rules.
 class GpuCore {
  public:
@@ -90,6 +96,9 @@ class GpuCore {
   /// `kernel` must outlive its run. It starts after `release` and the stream's earlier kernels. Where `observed`, the
   /// listener hears of its end when it ends, otherwise no later than of the next that is.
   void submit(std::uint32_t stream, const DeviceKernel& kernel, Seconds release, std::uint32_t task, bool observed);
+
+  /// From now on kernels have so much less: README.md, "Collectives". `settle` must follow.
+  void occupy(const Occupation& taken);
 
   void cohort_ended(std::uint32_t cohort);
   /// Once after all that happened at an instant, and when asked to wake.
@@ -181,6 +190,8 @@ class GpuCore {
   // solo.cpp: one stream alone
   [[nodiscard]] int lone_stream() const;
   void plan_solo();
+  void plan_again();
+  [[nodiscard]] double stretch(const DeviceKernel& kernel, const Occupation& taken) const;
   void finish_planned(std::uint32_t stream, Seconds until);
   void count_alone(std::uint32_t stream);
   void account(const DeviceKernel& kernel, std::int64_t blocks);
@@ -195,6 +206,7 @@ class GpuCore {
   SmLimits limits_;
   BytesPerSec bandwidth_;
   Interference interference_;
+  Occupation taken_{}, to_take_{};
 
   std::vector<Stream> streams_;
   std::vector<StreamView> views_;

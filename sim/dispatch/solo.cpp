@@ -3,6 +3,7 @@
 // way becomes a cohort, so that the others see the GPU exactly as they would have wave by wave.
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "sim/dispatch/gpu_core.hpp"
 
@@ -28,12 +29,40 @@ void GpuCore::plan_solo() {
   for (std::size_t i = last; i < stream.queue.size(); ++i) {
     Queued& next = stream.queue[i];
     next.start = max(free, next.release);
-    next.end = next.start + next.kernel->time();
+    next.end = next.start + next.kernel->time() * stretch(*next.kernel, taken_);
     free = next.end + gap;
     ++planned_;
     if (next.observed) break;
   }
   executor_->wake(stream.queue[stream.head + planned_ - 1].end);
+}
+
+/// By how much a kernel lasts longer: its SMs over those that are left, or both demands over the bandwidth.
+double GpuCore::stretch(const DeviceKernel& kernel, const Occupation& taken) const {
+  if (taken.sms <= 0) return 1;
+  const std::int64_t resident = std::min(kernel.blocks, kernel.full_wave);
+  const double left = std::max(1.0, sms_ - taken.sms);
+  return std::max({1.0, kernel.sms_of(resident) / left, (kernel.demand_of(resident) + taken.hbm) / bandwidth_});
+}
+
+void GpuCore::occupy(const Occupation& taken) {
+  to_take_ = taken;
+}
+
+/// The kernel under way goes on at its new pace; those after it get other dates.
+void GpuCore::plan_again() {
+  const Occupation before = std::exchange(taken_, to_take_);
+  if (solo_ < 0 || (before.sms == taken_.sms && before.hbm == taken_.hbm)) return;
+  Stream& stream = streams_[static_cast<std::size_t>(solo_)];
+  const Seconds now = executor_->now();
+  std::size_t keep = 0;
+  while (keep < planned_ && !due(now, stream.queue[stream.head + keep].start)) {
+    Queued& kernel = stream.queue[stream.head + keep++];
+    if (due(kernel.end, now)) continue;
+    kernel.end = now + (kernel.end - now) * (stretch(*kernel.kernel, taken_) / stretch(*kernel.kernel, before));
+  }
+  planned_ = keep;
+  if (planned_ > 0) executor_->wake(stream.queue[stream.head + planned_ - 1].end);
 }
 
 /// The planned kernels that have ended by `until`; those before the last one are told with it.
@@ -80,7 +109,8 @@ void GpuCore::split_solo() {
 
   const DeviceKernel& kernel = *stream.front().kernel;
   const Seconds start = stream.front().start;
-  const double waves = (now - start) / kernel.tile_latency;
+  const double pace = stretch(kernel, taken_);
+  const double waves = static_cast<double>(kernel.waves) - (stream.front().end - now) / (kernel.tile_latency * pace);
   const double boundary = std::round(waves);
   const bool between = std::abs(waves - boundary) * kernel.tile_latency <= kSameInstant;
   const auto whole = static_cast<std::int64_t>(between ? boundary : std::floor(waves));
@@ -94,7 +124,7 @@ void GpuCore::split_solo() {
   if (!between) {
     const std::uint32_t cohort = place(index, left);
     left -= cohorts_[cohort].blocks;
-    launch(cohort, start + kernel.tile_latency * static_cast<double>(whole + 1) - now);
+    launch(cohort, kernel.tile_latency * (static_cast<double>(whole + 1) - waves));
   }
   QueuedKernel& entry = queue.front();  // nobody else is there
   stream.undispatched = entry.blocks_left = left;
