@@ -70,6 +70,9 @@ std::vector<std::pair<std::string, std::string>> input_hashes(const ScenarioFile
     if (run.name == spec.name)
       for (const auto& path : {std::optional(run.workload.model), run.gpu, run.cluster, run.profile, run.section_times})
         if (path) add_file(list, *path);
+  for (const RunSection& run : file.scenario.runs)
+    if (run.name == spec.name)
+      for (const OwnCollectiveSection& own : run.collectives.own) add_file(list, own.schedule);
   return with_weights(std::move(list));
 }
 

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include "models/calibrated_model.hpp"
+#include "sim/app/collectives_section.hpp"
 #include "sim/app/memory_complaint.hpp"
 #include "sim/base/error.hpp"
 #include "sim/graph/allocations.hpp"
@@ -97,6 +98,7 @@ RunResult run(const RunSpec& asked, const LatencyModel& latency) {
 
   RunResult result;
   result.plan = make_plan(graph, spec.parallel);
+  check_own_collectives(spec.simulation.own_collectives, result.plan);
   result.costs = calibrated.predict(result.plan.kernels, spec.cluster.gpu, spec.context);
   use_flash_generation(spec.flash, spec.cluster.gpu, result.plan.kernels, result.costs);
   if (spec.sections) stretch(spec, result);

@@ -159,6 +159,8 @@ void check_together(Reader& r, const RunSection& s) {
   if (r.ok() && !make_placement_policy(s.placement)->chooses()) {
     check_plan_size(r, s);
     if (r.ok()) check_plan(r, s);
+    for (const std::string& mistake : group_mistakes(own_collectives(s.collectives), resolve({}, s).parallel))
+      r.error("collectives", mistake);
   }
 }
 

@@ -40,6 +40,12 @@ void resolve_job_paths(Node& jobs, const std::filesystem::path& folder) {
   }
 }
 
+void resolve_schedule_paths(Node& collectives, const std::filesystem::path& folder) {
+  for (auto& [key, own] : collectives.fields)
+    if (key == "own")
+      for (Node& one : own.items) resolve_path(one, "schedule", ".yaml", folder);
+}
+
 void resolve_paths(Document& document, const std::filesystem::path& folder) {
   for (auto& [key, runs] : document.root.fields) {
     if (key != "runs") continue;
@@ -49,6 +55,7 @@ void resolve_paths(Document& document, const std::filesystem::path& folder) {
       resolve_path(item, "profile", ".yaml", folder);
       resolve_path(item, "section_times", ".yaml", folder);
       for (auto& [name, value] : item.fields) {
+        if (name == "collectives") resolve_schedule_paths(value, folder);
         if (name == "workload") resolve_path(value, "model", ".json", folder);
         if (name == "tenants") resolve_tenant_paths(value, folder);
         if (name == "jobs") resolve_job_paths(value, folder);
@@ -169,6 +176,8 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
     spec.simulation.collective_payload = *section.collective_payload;
   else
     spec.simulation.collectives = load_collective_parameters();
+  spec.simulation.own_collectives = own_collectives(section.collectives);
+  spec.simulation.collectives_take_sms = section.collectives.take_sms;
   spec.simulation.cuda_graph = w.cuda_graph;
   spec.cold_allocator = w.allocator == AllocatorState::cold;
   return spec;

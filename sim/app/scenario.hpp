@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/app/collectives_section.hpp"
 #include "sim/app/jobs/section.hpp"
 #include "sim/app/run.hpp"
 #include "sim/app/tenants/shared_run.hpp"
@@ -84,6 +85,7 @@ struct RunSection {
   std::optional<int> nodes, gpus;
   ParallelSection parallel;
   std::optional<double> collective_payload;  // rings that fill so much of a link, instead of NCCL's ways
+  CollectivesSection collectives;
   std::string placement = "packed", dispatch = "streams", serving = "static";
   std::vector<TenantSection> tenants{};  // instead of the workload
   SharingSection sharing;

@@ -43,7 +43,7 @@ void check_name(Reader& r, const std::string& name) {
 /// Keys of a run that mean nothing to tenants.
 void check_tenant_run(Reader& r, const RunSection& s) {
   for (const char* key : {"cluster", "profile", "nodes", "gpus", "parallel", "placement", "serving", "section_times",
-                          "collective_payload"})
+                          "collective_payload", "collectives"})
     if (r.has(key)) r.error(key, "a run of tenants takes gpu or sharing.devices");
   if (s.gpu && !s.sharing.devices.empty()) r.error("gpu", "both 'gpu' and 'sharing.devices' are given; keep one");
   if (!s.gpu && s.sharing.devices.empty()) r.error("", "missing key 'gpu', or 'devices' in 'sharing'");
@@ -131,6 +131,7 @@ void describe(Reader& r, RunSection& s) {
              "rings that fill this share of every link; default: as NCCL does collectives");
   if (s.collective_payload && !(*s.collective_payload >= kLeastPayload && *s.collective_payload <= 1))
     r.error("collective_payload", fmt::format("must be {} to 1, found {}", kLeastPayload, *s.collective_payload));
+  r.optional("collectives", s.collectives, "how they are done, and what they cost kernels");
   r.optional("nodes", s.nodes, "of the cluster; default: as its file says");
   r.optional("gpus", s.gpus, "of the cluster that the run uses; default: all");
   r.optional("parallel", s.parallel, "how it is spread; tp x dp x pp is the number of GPUs");

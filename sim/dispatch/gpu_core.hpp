@@ -97,7 +97,7 @@ class GpuCore {
   /// listener hears of its end when it ends, otherwise no later than of the next that is.
   void submit(std::uint32_t stream, const DeviceKernel& kernel, Seconds release, std::uint32_t task, bool observed);
 
-  /// From now on kernels have so much less: README.md, "Collectives". `settle` must follow.
+  /// From now on kernels have so much less: sim/des/README.md, "What collectives take". `settle` must follow.
   void occupy(const Occupation& taken);
 
   void cohort_ended(std::uint32_t cohort);

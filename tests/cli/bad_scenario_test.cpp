@@ -72,6 +72,21 @@ INSTANTIATE_TEST_SUITE_P(
              "gpt2: 12 layers are fewer than the 16 stages of pp"},
         Case{"chunks_without_pipeline", "tp: 2, dp: 4", "tp: 2, dp: 4, chunks: 2", 12, 15,
              "chunks 2: pp is 1, and only a pipeline of 2 GPUs or more interleaves"},
+        Case{"own_collective_over", "    cluster: dgx-h100\n",
+             "    cluster: dgx-h100\n    collectives: {own: [{over: tq, schedule: x.yaml}]}\n", 12, 32,
+             "found 'tq'; did you mean 'tp'?; expected one of tp, dp, cp, ep, edp"},
+        Case{"own_collective_without_file", "    cluster: dgx-h100\n",
+             "    cluster: dgx-h100\n    collectives: {own: [{over: tp, schedule: nowhere.yaml}]}\n", 12, 46,
+             "nowhere.yaml"},
+        Case{"own_collective_of_another_size", "    cluster: dgx-h100\n",
+             "    cluster: dgx-h100\n    collectives: {own: [{over: tp, schedule: " TESSERA_SOURCE_DIR
+             "/scenarios/collectives/all-pairs-4.yaml}]}\n",
+             12, 18, "schedule 'all-pairs-4' is of 4 ranks, a group of tp has 2"},
+        Case{"two_own_collectives", "    cluster: dgx-h100\n",
+             "    cluster: dgx-h100\n    collectives: {own: [{over: dp, schedule: " TESSERA_SOURCE_DIR
+             "/scenarios/collectives/all-pairs-4.yaml}, {over: dp, schedule: " TESSERA_SOURCE_DIR
+             "/scenarios/collectives/all-pairs-4.yaml}]}\n",
+             12, 24, "two schedules of all_reduce over dp"},
         Case{"tiny_payload", "    cluster: dgx-h100\n", "    cluster: dgx-h100\n    collective_payload: 1e-9\n", 12, 25,
              "must be 0.001 to 1, found 1e-09"},
         Case{"unknown_cluster", "dgx-h100", "dgx-h10", 11, 14, "did you mean 'dgx-h100'?"},

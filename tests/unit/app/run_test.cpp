@@ -51,6 +51,18 @@ std::string refusal(const RunSpec& spec) {
   return "";
 }
 
+/// A schedule that nothing would be done by, and one of a group of another size.
+TEST(Run, AScheduleThatFitsNothingIsRefused) {
+  RunSpec spec = training(4, 2);
+  const auto schedule =
+      read_collective_schedule(std::string(TESSERA_SOURCE_DIR) + "/scenarios/collectives/all-pairs-4.yaml");
+  spec.simulation.own_collectives = {{Dimension::dp, schedule}};
+  EXPECT_EQ(refusal(spec), "schedule 'all-pairs-4' is of 4 ranks, a group of dp has 2");
+  spec.simulation.own_collectives = {{Dimension::tp, schedule}};
+  spec.simulation.own_collectives.front().schedule.kind = CollectiveKind::all_gather;
+  EXPECT_EQ(refusal(spec), "schedule 'all-pairs-4': the run has no all_gather over tp");
+}
+
 /// The first step after PyTorch's empty_cache: the host allocates, and a GPU whose kernels are short waits for it.
 TEST(Run, AColdAllocatorCostsTheHostItsAllocations) {
   RunSpec spec = training(1, 1);

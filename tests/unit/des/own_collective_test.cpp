@@ -48,7 +48,9 @@ TEST(OwnCollectiveTest, BytesOfEveryLinkAddUp) {
 
 // Groups on two nodes and the sums of another dimension beside them: folded as in the whole.
 TEST(OwnCollectiveTest, FoldsAndContends) {
-  BenchPlan plan(4, 4, small_cluster(8, 2));
+  ClusterSpec cluster = small_cluster(8, 2);
+  cluster.gpu.boost_clock = Hertz(1.98e9);
+  BenchPlan plan(4, 4, cluster);
   plan.collective(CollectiveKind::all_reduce, Dimension::tp, Bytes(1e8));
   plan.collective(CollectiveKind::all_gather, Dimension::dp, Bytes(1e9));
   SimulationOptions whole = kGraphUnfolded, folded = kGraphFolded;
