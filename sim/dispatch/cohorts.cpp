@@ -163,7 +163,9 @@ void GpuCore::finish_head(std::uint32_t index, Seconds start, Seconds end) {
     just_ended_.push_back(index);
   }
   stream.pop();
-  if (stream.empty()) --busy_;
+  if (stream.empty() && --busy_ == 0) {  // what follows does not depend on what was
+    for (Stream& each : streams_) each.owed = Seconds(0.0);
+  }
   await_head(index);
   listener_->kernel_ended(index, task, start, end);
 }

@@ -46,11 +46,14 @@ struct GpuSlice {
   double hbm = 1, memory = 1;  // parts of the GPU's
 };
 
+/// For a kernel's number of pieces: two unequal ones, of which the first, or the last, has a quarter of the blocks.
+inline constexpr std::uint32_t kQuarterFirst = 1U << 12, kQuarterLast = kQuarterFirst + 1;
+
 struct TenantDeployment {
   std::uint32_t slice = 0, process = 0;
   int priority = 0;
   double sm_cap = 1;
-  std::vector<std::uint32_t> pieces{};    // per kernel; empty: all whole
+  std::vector<std::uint32_t> pieces{};    // per kernel: equal ones, or one of the above; empty: all whole
   std::vector<std::uint32_t> pointers{};  // kernels before which all tenants wait for each other, ascending
 };
 

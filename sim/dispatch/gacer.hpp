@@ -18,7 +18,7 @@ struct GacerOptions {
   Seconds pointer_cost{20e-6};  // T_SW: one synchronisation of CPU and GPU, and the kernels issued again
   int most_pointers = 8;
   int fixed_pointers = -1;  // exactly so many; -1: as many as pay
-  std::vector<std::uint32_t> piece_counts{2, 4};
+  std::vector<std::uint32_t> piece_counts{2, 4, kQuarterFirst, kQuarterLast};
   int candidates = 24;     // widest kernels that are tried in pieces
   double concat_cost = 1;  // of the copy after the pieces; 0: free
   int restarts = 0;        // from random pointers, beside the even ones

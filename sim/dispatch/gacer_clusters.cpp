@@ -75,7 +75,7 @@ Seconds GacerClusters::duration(const GacerPlan& plan, const std::vector<Range>&
     hash.add(cluster[t].to);
     empty = empty && cluster[t].from == cluster[t].to;
     for (std::uint32_t k = cluster[t].from; k < cluster[t].to; ++k) {
-      if (plan.pieces[t][k] > 1) hash.add((std::uint64_t{k} << 8) | plan.pieces[t][k]);
+      if (plan.pieces[t][k] > 1) hash.add((std::uint64_t{k} << 16) | plan.pieces[t][k]);
     }
   }
   if (empty) return Seconds(0.0);

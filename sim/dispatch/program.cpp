@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "models/device.hpp"
 #include "sim/base/error.hpp"
@@ -80,6 +81,18 @@ void add_tenant(SliceProgram& program, const GpuSpec& gpu, const GpuSlice& slice
   program.tenants.push_back(std::move(tenant));
 }
 
+/// Where the pieces of so many blocks end.
+std::vector<std::int64_t> piece_ends(std::int64_t blocks, std::uint32_t pieces) {
+  if (blocks > 1 && (pieces == kQuarterFirst || pieces == kQuarterLast)) {
+    const std::int64_t quarter = std::max<std::int64_t>(1, blocks / 4);
+    return {pieces == kQuarterFirst ? quarter : blocks - quarter, blocks};
+  }
+  const std::int64_t count = std::clamp<std::int64_t>(pieces, 1, blocks);
+  std::vector<std::int64_t> ends;
+  for (std::int64_t piece = 1; piece <= count; ++piece) ends.push_back(blocks * piece / count);
+  return ends;
+}
+
 }  // namespace
 
 void append_kernel(TenantProgram& program, std::uint32_t index, std::uint32_t pieces, const GpuSpec& gpu,
@@ -87,15 +100,16 @@ void append_kernel(TenantProgram& program, std::uint32_t index, std::uint32_t pi
   const TenantKernel& kernel = program.spec->kernels[index];
   DeviceKernel whole = device_kernel(kernel.cost, gpu, share);
   whole.kind = class_of(kernel, gpu);
-  const std::int64_t count = std::clamp<std::int64_t>(pieces, 1, whole.blocks);
-  for (std::int64_t piece = 0; piece < count; ++piece) {
+  const std::vector<std::int64_t> ends = piece_ends(whole.blocks, pieces);
+  std::int64_t from = 0;
+  for (const std::int64_t end : ends) {
     DeviceKernel part = whole;
-    part.blocks = whole.blocks * (piece + 1) / count - whole.blocks * piece / count;
+    part.blocks = end - std::exchange(from, end);
     part.waves = (part.blocks + part.full_wave - 1) / part.full_wave;
     program.kernels.push_back(part);
     program.whole.push_back(index);
   }
-  if (count == 1 || concat_cost <= 0) return;
+  if (ends.size() == 1 || concat_cost <= 0) return;
   const Bytes output = kernel.output > Bytes(0.0) ? kernel.output : kernel.cost.hbm_bytes / 3.0;
   program.kernels.push_back(copy_kernel(concat_cost * output, gpu, share));
   program.whole.push_back(index);

@@ -26,9 +26,9 @@ void run_makespans(GacerResults& r, const std::vector<TenantGroup>& groups, cons
       r.models.push_back(makespans(group, batch, r.model_contenders));
     }
   };
-  for (const std::int64_t batch : {1, 32}) models("V100-SXM2-32GB", batch);
-  for (const char* gpu : {"Titan-V", "GTX-1080-Ti", "V100-SXM2-32GB", "A100-SXM4-40GB", "H100-SXM-80GB"})
-    models(gpu, 8);
+  for (const std::int64_t batch : {1, 2, 4, 8, 16, 32}) models("V100-SXM2-32GB", batch);
+  for (const char* gpu : {"Titan-V", "GTX-1080-Ti", "A100-SXM4-40GB", "H100-SXM-80GB"})
+    for (const std::int64_t batch : {1, 8, 32}) models(gpu, batch);
 }
 
 void run_arrivals(GacerResults& r, const std::vector<TenantGroup>& groups, const ReproduceOptions& options) {
@@ -43,7 +43,7 @@ void run_arrivals(GacerResults& r, const std::vector<TenantGroup>& groups, const
 
 void run_noise(GacerResults& r, const std::vector<TenantGroup>& groups, const ReproduceOptions& options) {
   constexpr int kDraws = 2;
-  for (const std::size_t i : {0})
+  for (std::size_t i = 0; i < kThreeTenantGroups; ++i)
     for (const double deviation : {0.1, 0.2, 0.4}) {
       options.progress(fmt::format("wrong durations: {}, {:.0f} %", groups[i].name, 100 * deviation));
       r.noise.push_back(with_noise(groups[i], deviation, kDraws));
@@ -71,10 +71,11 @@ Reproduction reproduce_gacer(const ReproduceOptions& options) {
   const auto latency = make_latency_model();
   GacerResults r;
   r.contenders = contenders();
+  r.contenders.push_back(ios_like());
   r.model_contenders = quick_contenders();
   const std::vector<TenantGroup> groups = orion_groups(data);
   run_makespans(r, groups, *latency, options);
-  run_ablations(r, std::span(groups).first(2), options.progress);
+  run_ablations(r, std::span(groups).first(kThreeTenantGroups), options.progress);
   run_noise(r, groups, options);
   run_arrivals(r, groups, options);
   run_measurements(r, data, *latency, options);

@@ -28,7 +28,7 @@ struct TenantGroup {
 
 /// Orion's kernels, measured on a V100 (`data`/orion_v100_profiles): 2 to 5 tenants, and training beside inference.
 std::vector<TenantGroup> orion_groups(const std::filesystem::path& data);
-/// Built-in models: vision, vision + language, vision + recurrent, training + inference.
+/// Built-in models: vision, vision + language, vision + recurrent, training + inference; two to five tenants.
 std::vector<TenantGroup> model_groups(const GpuSpec& gpu, std::int64_t batch, const LatencyModel& latency);
 
 /// A policy under test: its name and how it is made.
@@ -38,7 +38,9 @@ struct PolicyContender {
 };
 std::vector<PolicyContender> contenders();
 PolicyContender contender(std::string_view policy);
-/// Rules, and GACER with a tenth of its budget: for many groups.
+/// Stages with barriers.
+PolicyContender ios_like();
+/// Rules, stages, and GACER with a tenth of its budget: for many groups.
 std::vector<PolicyContender> quick_contenders();
 
 struct PolicyOutcome {

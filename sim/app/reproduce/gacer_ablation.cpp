@@ -33,15 +33,19 @@ std::vector<PolicyContender> pointer_counts() {
 }
 
 std::vector<PolicyContender> piece_counts() {
+  struct Counts {
+    const char* name;
+    std::vector<std::uint32_t> pieces;
+  };
   std::vector<PolicyContender> all;
-  for (const std::vector<std::uint32_t>& counts :
-       {std::vector<std::uint32_t>{2}, std::vector<std::uint32_t>{2, 4}, std::vector<std::uint32_t>{2, 4, 8}}) {
+  for (const Counts& counts : {Counts{"2", {2}}, Counts{"4", {2, 4}}, Counts{"8", {2, 4, 8}},
+                               Counts{"4 or unequal", {2, 4, kQuarterFirst, kQuarterLast}}}) {
     for (const double concat : {1.0, 0.0}) {
       GacerOptions options;
       options.temporal = false;
-      options.piece_counts = counts;
+      options.piece_counts = counts.pieces;
       options.concat_cost = concat;
-      all.push_back(variant(fmt::format("{}{}", counts.back(), concat > 0 ? "" : ", free copies"), options));
+      all.push_back(variant(fmt::format("{}{}", counts.name, concat > 0 ? "" : ", free copies"), options));
     }
   }
   return all;
@@ -62,12 +66,25 @@ std::vector<AblationRow> speedups_of(std::span<const TenantGroup> groups, const 
 
 }  // namespace
 
+/// IOS (MLSys 2021) runs an operator of every branch side by side, stage by stage, with a barrier after each stage. Its
+/// branches are the tenants here: as many stages, found by coordinate descent, with a barrier on the device (assumed).
+PolicyContender ios_like() {
+  GacerOptions stages;
+  stages.spatial = false;
+  stages.fixed_pointers = 32;
+  stages.pointer_cost = Seconds(5e-6);
+  stages.budget /= 4;
+  return variant("IOS-like", stages);
+}
+
 std::vector<PolicyContender> quick_contenders() {
   GacerOptions small;
   small.budget /= 10;
   std::vector<PolicyContender> all;
-  for (const char* name : {"sequential", "streams", "streams+priority", "mps", "mig", "orion", "cpp"})
+  for (const char* name :
+       {"sequential", "streams", "streams+priority", "mps", "mig", "orion", "tally", "abacus", "cpp"})
     all.push_back(contender(name));
+  all.push_back(ios_like());
   all.push_back(variant("gacer", small));
   return all;
 }

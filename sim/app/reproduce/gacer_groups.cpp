@@ -83,8 +83,11 @@ std::vector<TenantGroup> orion_groups(const std::filesystem::path& data) {
 }
 
 std::vector<TenantGroup> model_groups(const GpuSpec& gpu, std::int64_t batch, const LatencyModel& latency) {
-  const std::array<std::pair<std::string_view, std::vector<Member>>, 4> sets{
+  const std::array<std::pair<std::string_view, std::vector<Member>>, 6> sets{
       {{"vision", {{"resnet50"}, {"vgg16"}, {"mobilenet-v3"}}},
+       {"vision, four", {{"alexnet"}, {"resnet18"}, {"mobilenet-v3"}, {"densenet121"}}},
+       {"vision + language + recurrent, five",
+        {{"alexnet"}, {"resnet18"}, {"mobilenet-v3"}, {"lstm", 35}, {"bert-base", 128}}},
        {"vision + language", {{"resnet101"}, {"densenet121"}, {"bert-base", 128}}},
        {"vision + recurrent", {{"alexnet"}, {"resnet34"}, {"lstm", 35}}},
        {"training + inference", {{"resnet18", 1, Mode::training}, {"resnet50"}}}}};

@@ -34,7 +34,7 @@ bool trains(const Tenant& tenant) {
 
 /// The other policies decide by rules, in no time worth charging.
 bool searches(const PolicyContender& one) {
-  return one.name == "gacer" || one.name == "lookahead";
+  return one.name == "gacer" || one.name == "lookahead" || one.name == "IOS-like";
 }
 
 std::vector<Seconds> solo_times(const TenantGroup& group) {

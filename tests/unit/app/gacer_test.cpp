@@ -46,12 +46,13 @@ TEST(Makespans, LieBetweenTheLongestTenantAndTheSum) {
   EXPECT_EQ(row.tenants, 2U);
 }
 
-TEST(ModelGroups, AreTheFourCombinations) {
+TEST(ModelGroups, AreTheCombinationsOfTwoToFive) {
   const auto groups = model_groups(find_gpu("V100-PCIE-16GB"), 1, *make_latency_model());
-  ASSERT_EQ(groups.size(), 4U);
+  ASSERT_EQ(groups.size(), 6U);
   EXPECT_EQ(groups[0].tenants.size(), 3U);
-  EXPECT_EQ(groups[3].name, "training + inference");
-  EXPECT_EQ(groups[3].tenants.size(), 2U);
+  EXPECT_EQ(groups[2].tenants.size(), 5U);
+  EXPECT_EQ(groups[5].name, "training + inference");
+  EXPECT_EQ(groups[5].tenants.size(), 2U);
 }
 
 TEST(Arrivals, ChargedSearchNeverServesEarlier) {

@@ -75,6 +75,21 @@ TEST(TenantsTest, PiecesLetOthersInBetween) {
   EXPECT_LE(copy, 2.5e-3);
 }
 
+// Four waves: B goes after the first of them, or before the last.
+TEST(TenantsTest, UnequalPieces) {
+  const std::vector tenants{tenant({spin(kGpu, 16, Seconds(1.0))}), tenant({spin(kGpu, 4, Seconds(1.0))})};
+  const SharingOptions options = undisturbed();
+  Deployment deployment = shared_streams({tenants, kGpu, options});
+  deployment.concat_cost = 0;
+  for (const auto& [pieces, end] : {std::pair{kQuarterFirst, 2.0}, {kQuarterLast, 4.0}}) {
+    deployment.tenants[0].pieces = {pieces};
+    Deployed policy(deployment);
+    const auto ends = ends_of(evaluate(tenants, kGpu, policy, options), 2);
+    EXPECT_NEAR(ends[0], 5.0, 1e-9);
+    EXPECT_NEAR(ends[1], end, 1e-9);
+  }
+}
+
 // Kernel i of n streams comes at instant 0; 33 streams share 32 connections, so the last waits behind the first's two.
 TEST(TenantsTest, ThirtyThirdStreamWaitsInAConnection) {
   const GpuSpec gpu = spin_gpu(64);
