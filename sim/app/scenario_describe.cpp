@@ -77,6 +77,8 @@ void check_job_run(Reader& r, const RunSection& s) {
 void check_reliability(Reader& r, const RunSection& s) {
   if (s.workload.mode != Mode::training) return r.error("reliability", "is of a training run, or of jobs");
   if (!s.cluster) return r.error("reliability", "needs a cluster");
+  if (!(s.reliability->checkpoint_cost > Seconds()))
+    return r.error("reliability", "missing key 'checkpoint_cost': checkpoints that cost nothing are always written");
   const ClusterSpec cluster = platform_of(s);
   const int left = (cluster.nodes - s.reliability->spares) * cluster.node.gpus;
   const int used = s.gpus.value_or(cluster.gpus());

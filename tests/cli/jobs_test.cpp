@@ -224,7 +224,9 @@ TEST(Reliability, OfATrainingRunIsReportedBesideIt) {
   EXPECT_LT(r.at("best").at("goodput_ratio").number(), 1);
   EXPECT_TRUE(std::filesystem::exists(out / "train" / "reliability.json"));
   EXPECT_THAT(run_program("simulate " + path + " --out " + out.string()).out, HasSubstr("Young, Daly"));
-  for (const auto& [set, message] : {std::pair{"spares=2", "2 spares leave 8"}, {"duration=0", "must be positive"}}) {
+  for (const auto& [set, message] : {std::pair{"spares=2", "2 spares leave 8"},
+                                     {"duration=0", "must be positive"},
+                                     {"checkpoint_cost=0", "missing key 'checkpoint_cost'"}}) {
     const Outcome wrong = run_program("check " + path + " --set runs.train.reliability." + set);
     EXPECT_EQ(wrong.code, 2);
     EXPECT_THAT(wrong.err, HasSubstr(message));

@@ -146,10 +146,12 @@ Seconds expected_time(Seconds work, Seconds interval, Seconds cost, Seconds rest
 }
 
 CheckpointStudy study_checkpoints(const JobsInput& input, int trials) {
-  TESSERA_ASSERT(input.jobs.size() == 1 && trials > 1 && input.options.faults.any(), "one job, often, with failures");
+  TESSERA_ASSERT(input.jobs.size() == 1 && trials > 1, "one job, often");
+  TESSERA_ASSERT(input.options.faults.checkpoint_cost > Seconds(), "of free checkpoints there is no best interval");
   CheckpointStudy result;
   const FaultSpec& faults = input.options.faults;
   result.mtbf = job_mtbf(input);
+  if (!std::isfinite(result.mtbf.value())) throw RunError("nothing that the job runs on ever fails");
   result.young = young_interval(faults.checkpoint_cost, result.mtbf);
   result.daly = daly_interval(faults.checkpoint_cost, result.mtbf);
   ClusterSpec cluster = input.cluster;

@@ -169,5 +169,13 @@ TEST(CheckpointStudy, FindsDalysIntervalAndItsGoodput) {
   EXPECT_NEAR(study.best.goodput, Seconds(1e6) / exact, 2 * study.best.half_width);
 }
 
+TEST(CheckpointStudy, NeedsSomethingThatFails) {
+  const ClusterSpec cluster = a100_nodes(1);  // no cables
+  const Topology topology(cluster);
+  const FaultSpec faults{.link_mtbf = Seconds(100), .checkpoint_cost = Seconds(1)};
+  const std::vector<ClusterJob> jobs{job_of("j", 0, 8, 100)};
+  EXPECT_THROW(study_checkpoints({cluster, topology, jobs, {.faults = faults}}, 2), RunError);
+}
+
 }  // namespace
 }  // namespace tessera::testing
