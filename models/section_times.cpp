@@ -35,6 +35,16 @@ std::array<Seconds, kGroups> wanted(const SectionTimes& t) {
           t.block.forward + t.block.backward};
 }
 
+std::array<Joules, kGroups> wanted_energy(const SectionTimes& t) {
+  return {t.embedding.forward_energy,
+          t.embedding.backward_energy,
+          t.block.forward_energy,
+          t.block.backward_energy,
+          t.head.forward_energy,
+          t.head.backward_energy,
+          t.block.forward_energy + t.block.backward_energy};
+}
+
 /// Walks a plan's tasks in their order: what has no layer is embedding or head by where it stands in its pass.
 class SectionWalk {
  public:
@@ -84,25 +94,40 @@ void for_each_task(Plan& plan, const SectionTimes& times, Visit visit) {
 }
 
 /// What one micro-batch takes in each group, of blocks their mean.
-std::array<Seconds, kGroups> priced(const SectionTimes& times, const Plan& plan, const CostTable& costs) {
-  std::array<Seconds, kGroups> sums{};
+struct Priced {
+  std::array<Seconds, kGroups> time{};
+  std::array<Joules, kGroups> energy{};
+};
+Priced priced(const SectionTimes& times, const Plan& plan, const CostTable& costs) {
+  Priced sums;
   std::array<std::set<std::int32_t>, kGroups> layers;
   for_each_task(plan, times, [&](const Task& task, std::size_t group) {
-    sums[group] += costs[static_cast<std::size_t>(std::get<KernelId>(task.work))].time.p50;
+    const KernelCost& cost = costs[static_cast<std::size_t>(std::get<KernelId>(task.work))];
+    sums.time[group] += cost.time.p50;
+    sums.energy[group] += cost.energy;
     layers[group].insert(task.layer);
   });
-  for (std::size_t g = 0; g < kGroups; ++g)
-    if (!layers[g].empty())
-      sums[g] = sums[g] / static_cast<double>(plan.spec.micro_batches) / static_cast<double>(layers[g].size());
+  for (std::size_t g = 0; g < kGroups; ++g) {
+    if (layers[g].empty()) continue;
+    const double all = static_cast<double>(plan.spec.micro_batches) * static_cast<double>(layers[g].size());
+    sums.time[g] = sums.time[g] / all;
+    sums.energy[g] = sums.energy[g] / all;
+  }
   return sums;
 }
 
-std::array<double, kGroups> factors(const SectionTimes& times, const std::array<Seconds, kGroups>& sums) {
-  std::array<double, kGroups> result{};
+struct Factor {
+  double time = 0, energy = 0;
+};
+std::array<Factor, kGroups> factors(const SectionTimes& times, const Priced& sums) {
+  std::array<Factor, kGroups> result{};
   const auto targets = wanted(times);
+  const auto energies = wanted_energy(times);
   for (std::size_t g = 0; g < kGroups; ++g) {
-    if (sums[g] > Seconds()) {
-      result[g] = std::max(kLeast, targets[g] / sums[g]);
+    if (sums.time[g] > Seconds()) {
+      const double time = std::max(kLeast, targets[g] / sums.time[g]);
+      const bool given = energies[g] > Joules() && sums.energy[g] > Joules();
+      result[g] = {time, given ? energies[g] / sums.energy[g] : time};
     } else if (targets[g] > Seconds() && g != kRecomputing && (g != 3 || times.recomputed_stages.empty())) {
       throw RunError(fmt::format("{} has no {} that could take the time given for it", times.model, kNames[g]));
     }
@@ -112,7 +137,10 @@ std::array<double, kGroups> factors(const SectionTimes& times, const std::array<
 
 Json section_json(const SectionTime& s) {
   const auto text = [](Seconds time) { return fmt::format("{} us", time / Seconds(1e-6)); };
-  return Json(Json::Object{{"forward", text(s.forward)}, {"backward", text(s.backward)}});
+  Json json(Json::Object{{"forward", text(s.forward)}, {"backward", text(s.backward)}});
+  if (s.forward_energy > Joules()) json["forward_energy"] = fmt::format("{} J", s.forward_energy.value());
+  if (s.backward_energy > Joules()) json["backward_energy"] = fmt::format("{} J", s.backward_energy.value());
+  return json;
 }
 
 }  // namespace
@@ -120,6 +148,8 @@ Json section_json(const SectionTime& s) {
 void describe(Reader& r, SectionTime& s) {
   r.required("forward", s.forward, "of one micro-batch");
   r.required("backward", s.backward, "of one micro-batch, gradients of weights included");
+  r.optional("forward_energy", s.forward_energy, "of one device; default: in proportion to the kernels' own");
+  r.optional("backward_energy", s.backward_energy, "of one device; default: in proportion to the kernels' own");
 }
 
 void describe(Reader& r, SectionTimes& s) {
@@ -170,8 +200,8 @@ void apply(const SectionTimes& times, Plan& plan, CostTable& costs) {
     if (fresh) {
       plan.kernels.push_back(Kernel(plan.kernels[static_cast<std::size_t>(kernel)]));
       KernelCost cost = costs[static_cast<std::size_t>(kernel)];
-      cost.time *= factor[group];
-      cost.energy = cost.energy * factor[group];
+      cost.time *= factor[group].time;
+      cost.energy = cost.energy * factor[group].energy;
       costs.push_back(cost);
     }
     kernel = at->second;

@@ -14,9 +14,11 @@ namespace tessera {
 
 class Reader;
 
-/// Of one micro-batch on one device of a tensor-parallel group, the group's sums left out.
+/// Of one micro-batch on one device of a tensor-parallel group, the group's sums left out. Energy with what the device
+/// draws anyway; 0: as the kernels' own.
 struct SectionTime {
   Seconds forward, backward;
+  Joules forward_energy{}, backward_energy{};
 };
 
 void describe(Reader& r, SectionTime& s);
@@ -36,10 +38,10 @@ SectionTimes read_section_times(const std::filesystem::path& path);
 std::string to_yaml(const SectionTimes& times);
 
 /// Stretches the costs of the plan's kernels so that each section takes its time: within a section and pass kernels
-/// keep their proportions, time and energy alike. A kernel that several sections run becomes several. The optimizer's
-/// kernels stay as they are. RunError where a section has a time, but no kernels, or where a stage recomputes that is
-/// none.
-/// Not modelled: operators that overlap inside a section (its time has that already).
+/// keep their proportions, time and energy alike (energy as given, where it is). A kernel that several sections run
+/// becomes several. The optimizer's kernels stay as they are. RunError where a section has a time, but no kernels, or
+/// where a stage recomputes that is none. Not modelled: operators that overlap inside a section (its time has that
+/// already).
 void apply(const SectionTimes& times, Plan& plan, CostTable& costs);
 
 }  // namespace tessera

@@ -55,7 +55,7 @@ TEST(GpuSearch, MistakesOfASearchAroundAGpu) {
            {around("{around: A100-SXM-80GB}", "{model: bert-base, sequence: 8, batch: 0}"), "batch: must be at least 1",
             2},
            {around("{around: A100-SXM-80GB}", "{model: bert-bass, sequence: 8}"), "did you mean", 2},
-           {around("{around: A100-SXM-80GB, area: 1 mm2}"), "", 1},
+           {around("{around: A100-SXM-80GB, area: 1 mm2}"), "gpu.yaml:2:6: ", 1},
        }) {
     const Outcome found =
         run_program("search " + scratch.file("gpu.yaml", text) + " --out " + (scratch.path() / "out").string());

@@ -65,6 +65,12 @@ TEST(Search, RanksTheBestBySimulationAndWritesWhatSimulateTakes) {
   const double simulated = first.at("simulated_samples_per_second").number();
   EXPECT_NEAR(simulated / first.at("expected_samples_per_second").number(), 1, 0.5);
   EXPECT_NE(first.at("difference").text(), "");
+  const auto& plans = first.at("plans").items();
+  ASSERT_GE(plans.size(), 2u);
+  const auto rate = [&](std::size_t i) {
+    return plans[i].at("ran").boolean() ? plans[i].at("simulated_samples_per_second").number() : 0;
+  };
+  for (std::size_t i = 1; i < plans.size(); ++i) EXPECT_LE(rate(i), rate(i - 1));
   // best.yaml is that chip and plan.
   const Outcome run = run_program("simulate " + out + "/best.yaml --json --out " + out + "2");
   ASSERT_EQ(run.code, 0) << run.err;

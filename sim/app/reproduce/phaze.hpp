@@ -63,6 +63,7 @@ struct PhazeReplay {
   SystolicChip chip{};
   ChipResult result{};
   Replay replay{};
+  std::size_t rank = 1;  // of ours: among our plans by the analytical cost
 };
 /// What the original decides, chip and plan by its own costs and its stop rule, beside what we do.
 struct PhazeReplayRow {

@@ -8,6 +8,8 @@
 namespace tessera {
 namespace {
 
+constexpr std::size_t kPlans = 6;  // of ours, simulated for the fastest
+
 /// As many stacks as the others have, if the die's edges hold them: the original's chips have none.
 SystolicChip with_memory(SystolicChip chip, int stacks) {
   chip.hbm_stacks = stacks;
@@ -53,9 +55,10 @@ class Replays {
     return replayed(chip, costs, costs.evaluate_plan(chip, with_head(theirs.plan, layers)));
   }
   PhazeReplay placed(const SystolicChip& chip) {
-    const StudiedChip studied = study_.evaluate(chip);
-    const auto& [choice, result] = studied.workloads.front();
-    return replayed(chip, study_.workloads().front().choices[choice], result);
+    std::vector<PlanReplay> plans = replay_plans(scenario_, study_, chip, 0, kPlans);
+    if (plans.empty()) return {.chip = chip, .result = study_.evaluate(chip).workloads.front().result};
+    PlanReplay& best = plans.front();
+    return {.chip = chip, .result = std::move(best.result), .replay = std::move(best.replay), .rank = best.rank};
   }
   PhazeReplay replayed(const SystolicChip& chip, const ChipWorkload& costs, ChipResult result) {
     PhazeReplay replay_of{.chip = chip, .result = std::move(result)};

@@ -8,6 +8,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/place/chip/chip_platform.hpp"
+#include "sim/place/chip/economics.hpp"
 
 namespace tessera {
 namespace {
@@ -21,7 +22,6 @@ std::string obstacle(const PipelinePlan& plan) {
     if (stage.width != first.width) return "stages of different tensor widths do not run in the event loop";
     if (stage.replicas != 1) return "stages with replicas of their own do not run in the event loop";
   }
-  if (plan.chunks > 1) return "interleaved stages are not replayed";
   return "";
 }
 
@@ -30,12 +30,18 @@ std::int64_t micro_batches_of(const PlannedChip& p) {
   return (all + p.result.plan.replicas - 1) / p.result.plan.replicas;
 }
 
+/// Of one replica, each with its chunks.
+int devices_of(const PipelinePlan& plan) {
+  return static_cast<int>(plan.stages.size()) / plan.chunks;
+}
+
 ParallelSpec parallel_of(const PlannedChip& p, std::int64_t blocks) {
   const PipelinePlan& plan = p.result.plan;
   ParallelSpec spec{.tp = plan.stages.front().width,
                     .dp = plan.replicas,
-                    .pp = static_cast<int>(plan.stages.size()),
+                    .pp = devices_of(plan),
                     .micro_batches = micro_batches_of(p)};
+  spec.chunks = plan.chunks;
   if (spec.pp == 1) return spec;
   for (const PipelineStage& stage : plan.stages)  // layer 0 is the embedding, the one after the blocks the head
     spec.stage_layers.push_back(static_cast<int>(
@@ -49,7 +55,8 @@ SectionTimes sections_of(const PlannedChip& p, const ModelConfig& model) {
   const std::vector<int> order = p.costs.layer_order(width);
   const auto of = [&](int distinct) {
     const LayerTimes& t = times[static_cast<std::size_t>(distinct)];
-    return SectionTime{t.forward, t.backward};
+    return SectionTime{t.forward, t.backward, t.forward_energy + idle_power(p.chip) * t.forward,
+                       t.backward_energy + idle_power(p.chip) * t.backward};
   };
   SectionTimes sections;
   sections.model = model.name;
@@ -59,8 +66,8 @@ SectionTimes sections_of(const PlannedChip& p, const ModelConfig& model) {
   sections.embedding = of(order.front());
   sections.block = of(order[1]);
   sections.head = of(order.back());
-  for (std::size_t s = 0; s < p.result.plan.stages.size(); ++s)
-    if (p.result.plan.stages[s].recompute) sections.recomputed_stages.push_back(static_cast<int>(s));
+  for (int device = 0; device < devices_of(p.result.plan); ++device)  // its chunks are alike
+    if (p.result.plan.stages[static_cast<std::size_t>(device)].recompute) sections.recomputed_stages.push_back(device);
   sections.source = fmt::format("tessera search: operator schedules of {}", describe(p.chip));
   return sections;
 }
@@ -72,18 +79,23 @@ StepParts expected_parts(const PlannedChip& p) {
   const auto figures = std::get<PlanFigures>(evaluate(p.costs.problem(p.result.layers), plan, rules));
   const auto times = p.costs.compute_times(p.chip);
   StepParts parts{};
-  for (std::size_t s = 0; s < plan.stages.size(); ++s) {
-    const std::size_t width = p.costs.width_index(plan.stages[s].width);
-    const std::vector<int> order = p.costs.layer_order(plan.stages[s].width);
-    Seconds one;
-    for (const int layer : plan.stages[s].layers) {
-      const LayerTimes& t = times[width][static_cast<std::size_t>(order[static_cast<std::size_t>(layer)])];
-      one += t.forward * (plan.stages[s].recompute ? 2.0 : 1.0) + t.backward;
+  const auto devices = static_cast<std::size_t>(devices_of(plan));
+  for (std::size_t device = 0; device < devices; ++device) {
+    Seconds one, load, sync;
+    for (std::size_t s = device; s < plan.stages.size(); s += devices) {
+      const std::size_t width = p.costs.width_index(plan.stages[s].width);
+      const std::vector<int> order = p.costs.layer_order(plan.stages[s].width);
+      for (const int layer : plan.stages[s].layers) {
+        const LayerTimes& t = times[width][static_cast<std::size_t>(order[static_cast<std::size_t>(layer)])];
+        one += t.forward * (plan.stages[s].recompute ? 2.0 : 1.0) + t.backward;
+      }
+      load += figures.stages[s].load;
+      sync += figures.stages[s].sync;
     }
     const double rounds = static_cast<double>(micro_batches_of(p));
     if (one * rounds <= parts.compute) continue;
     parts.compute = one * rounds;
-    parts.transfers = max(Seconds(), figures.stages[s].load - one) * rounds + figures.stages[s].sync;
+    parts.transfers = max(Seconds(), load - one) * rounds + sync;
   }
   parts.idle = max(Seconds(), figures.time - parts.compute - parts.transfers);
   return parts;
@@ -146,8 +158,8 @@ std::variant<RunSpec, std::string> replay_spec(const PlannedChip& p) {
   spec.scenario = p.scenario.name;
   spec.name = "best";
   spec.model = find_model(p.workload.model);
-  const auto cluster = chip_cluster(to_spec(p.chip, p.scenario.system.memory, p.result.power),
-                                    p.scenario.system.devices, p.costs.system().network);
+  const auto cluster =
+      chip_cluster(to_spec(p.chip, p.scenario.system.memory), p.scenario.system.devices, p.costs.system().network);
   if (const auto* why = std::get_if<std::string>(&cluster)) return *why;
   spec.cluster = std::get<ClusterSpec>(cluster);
   spec.build = {.mode = Mode::training,
@@ -185,7 +197,25 @@ Replay replay(const PlannedChip& p) {
   result.expected_rate = p.result.samples_per_second;
   result.seen_rate = samples / run.trace.makespan.value();
   result.memory = s.memory.total();
+  result.power = s.energy.total.p50 / run.trace.makespan / run.plan.spec.world_size();
   return result;
+}
+
+std::vector<PlanReplay> replay_plans(const SearchScenario& scenario, const ChipStudy& study, const SystolicChip& chip,
+                                     std::size_t workload, std::size_t count) {
+  const StudyWorkload& of = study.workloads()[workload];
+  std::vector<PlanReplay> plans;
+  for (std::size_t c = 0; c < of.choices.size(); ++c)
+    for (ChipResult& result : of.choices[c].best_plans(chip, count)) plans.push_back({c, 0, std::move(result), {}});
+  std::ranges::stable_sort(plans, std::greater(), [](const PlanReplay& p) { return p.result.samples_per_second; });
+  if (plans.size() > count) plans.resize(count);
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    plans[i].rank = i + 1;
+    plans[i].replay =
+        replay({scenario, scenario.workloads[workload], of.choices[plans[i].choice], chip, plans[i].result});
+  }
+  std::ranges::stable_sort(plans, std::greater(), [](const PlanReplay& p) { return p.replay.seen_rate; });
+  return plans;
 }
 
 }  // namespace tessera

@@ -36,6 +36,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
+constexpr std::size_t kReplayedPlans = 4;  // of each chip; of the only one as many as asked for, if more
+
 std::atomic<bool> interrupted{false};  // by Ctrl-C; a signal handler can reach nothing else
 
 /// Ctrl-C ends the search at the next batch while this lives.
@@ -60,9 +62,8 @@ class Search final : public Command {
     app.add_option("--out", out_, "folder for the results and the state, instead of results/<name>");
     app.add_option("--threads", threads_, "default: all cores (not around a GPU)");
     app.add_option("--time-budget", budget_, "seconds; the same command goes on from there (not around a GPU)");
-    app.add_option(
-        "--replay", replay_,
-        "simulate so many plans of each of so many of the best chips, and rank both by that (not around a GPU)");
+    app.add_option("--replay", replay_,
+                   "simulate plans of so many of the best chips, and rank both by that (not around a GPU)");
     app.add_flag("--pareto", pareto_,
                  "the whole front of score over die area, too (not around a GPU, which gives it anyway)");
     app.add_flag("--json", json_, "print the findings as JSON");
@@ -118,7 +119,12 @@ class Search final : public Command {
     require_no_chip_search(folder);
     const GpuSearchResult result = [&] {
       const Progress line(fmt::format("searching around {}", scenario.gpu.around));
-      return search_around(scenario);
+      try {
+        return search_around(scenario);
+      } catch (const RunError& error) {
+        for (const char* name : {"search.json", "search.svg", "gpu.yaml"}) std::filesystem::remove(folder / name);
+        throw RunError(fmt::format("{}: {}", place_of(document, {"gpu"}), error.what()));
+      }
     }();
     const std::string json = gpu_json(scenario, result).dump() + "\n";
     write_file(folder / "search.json", json);
@@ -202,22 +208,23 @@ class Search final : public Command {
       if (!workload.result.feasible) why = workload.result.why;
     if (miss > Bytes())
       throw RunError(fmt::format("{}: {}: no plan fits into {} of HBM on any of {} chips; the smallest miss is {}: {}",
-                                 place_of(file, {"system", "memory"}), scenario.name, format(scenario.system.memory),
-                                 chips.size(), format(miss), why));
+                                 place_of(file.document, {"system", "memory"}), scenario.name,
+                                 format(scenario.system.memory), chips.size(), format(miss), why));
     const std::string_view limit = scenario.power ? "power" : scenario.price ? "price" : "system";
-    throw RunError(fmt::format("{}: {}: none of {} chips is feasible{}", place_of(file, {limit}), scenario.name,
-                               chips.size(), why.empty() ? ": the limits of power or price exclude all" : ": " + why));
+    throw RunError(fmt::format("{}: {}: none of {} chips is feasible{}", place_of(file.document, {limit}),
+                               scenario.name, chips.size(),
+                               why.empty() ? ": the limits of power or price exclude all" : ": " + why));
   }
 
   /// "file:line:col" of a key, or of the innermost map around it that the file has.
-  [[nodiscard]] static std::string place_of(const SearchFile& file, std::initializer_list<std::string_view> path) {
-    const Node* at = &file.document.root;
+  [[nodiscard]] static std::string place_of(const Document& document, std::initializer_list<std::string_view> path) {
+    const Node* at = &document.root;
     for (const std::string_view key : path) {
       const Node* next = at->find(key);
       if (next == nullptr) break;
       at = next;
     }
-    return fmt::format("{}:{}:{}", file.document.file, at->line, at->column);
+    return fmt::format("{}:{}:{}", document.file, at->line, at->column);
   }
 
   [[nodiscard]] SearchFindings findings(const SearchScenario& scenario, const ChipStudy& study,
@@ -263,9 +270,11 @@ class Search final : public Command {
   /// The same chips held to plans that the event loop runs, by their simulated score.
   void add_replays(const SearchScenario& scenario, SearchFindings& found) {
     const ChipStudy study = study_of(scenario, PlanKinds::replayable);
+    const std::size_t plans =
+        found.best.size() > 1 ? kReplayedPlans : std::max(kReplayedPlans, static_cast<std::size_t>(replay_));
     for (std::size_t i = 0; i < std::min(found.best.size(), static_cast<std::size_t>(replay_)); ++i) {
       line_.emplace(fmt::format("simulating the plans of chip {} of {}", i + 1, replay_));
-      found.replayed.push_back(replayed_chip(scenario, study, found.best[i].chip, i + 1));
+      found.replayed.push_back(replayed_chip(scenario, study, found.best[i].chip, i + 1, plans));
       line_.reset();
     }
     std::ranges::stable_sort(found.replayed, std::greater(), &ReplayedChip::score);

@@ -44,6 +44,7 @@ Json run_json(const RunSpec& spec, const SearchWorkload& workload, const std::st
   run["section_times"] = times;
   run["collective_payload"] = spec.simulation.collective_payload;
   Json parallel(Json::Object{{"tp", p.tp}, {"pp", p.pp}, {"dp", p.dp}});
+  if (p.chunks > 1) parallel["chunks"] = p.chunks;
   if (!p.stage_layers.empty()) {
     parallel["stage_layers"] = Json::array();
     for (const int layers : p.stage_layers) parallel["stage_layers"].push(layers);

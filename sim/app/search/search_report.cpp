@@ -127,22 +127,32 @@ Json parts_json(const StepParts& parts) {
       {"compute_s", parts.compute.value()}, {"transfers_s", parts.transfers.value()}, {"idle_s", parts.idle.value()}});
 }
 
-Json replay_json(const Replay& replay, const ChipResult& result) {
-  if (!replay.ran) return Json(Json::Object{{"ran", false}, {"why", replay.why}});
-  return Json(Json::Object{{"ran", true},
-                           {"plan", plan_json(result.plan)},
-                           {"expected_samples_per_second", replay.expected_rate},
-                           {"simulated_samples_per_second", replay.seen_rate},
-                           {"expected", parts_json(replay.expected)},
-                           {"simulated", parts_json(replay.seen)},
-                           {"optimizer_s", replay.optimizer.value()},
-                           {"difference", replay.difference()}});
+Json replay_json(const PlanReplay& tried) {
+  const Replay& replay = tried.replay;
+  Json json(Json::Object{{"rank", tried.rank}, {"plan", plan_json(tried.result.plan)}, {"ran", replay.ran}});
+  if (!replay.ran) {
+    json["why"] = replay.why;
+    return json;
+  }
+  json["expected_samples_per_second"] = replay.expected_rate;
+  json["simulated_samples_per_second"] = replay.seen_rate;
+  json["expected"] = parts_json(replay.expected);
+  json["simulated"] = parts_json(replay.seen);
+  json["optimizer_s"] = replay.optimizer.value();
+  json["expected_power_w"] = tried.result.power.value();
+  json["simulated_power_w"] = replay.power.value();
+  json["difference"] = replay.difference();
+  return json;
 }
 
 Json replayed_json(const ReplayedChip& replayed) {
   Json workloads = Json::array();
-  for (std::size_t w = 0; w < replayed.replays.size(); ++w)
-    workloads.push(replay_json(replayed.replays[w], replayed.chip.workloads[w].result));
+  for (const auto& plans : replayed.plans) {
+    Json workload = plans.empty() ? Json(Json::Object{{"ran", false}}) : replay_json(plans.front());
+    workload["plans"] = Json::array();
+    for (const PlanReplay& tried : plans) workload["plans"].push(replay_json(tried));
+    workloads.push(std::move(workload));
+  }
   return Json(Json::Object{{"chip", describe(replayed.chip.chip)},
                            {"rank", replayed.rank},
                            {"score", std::isfinite(replayed.score) ? Json(replayed.score) : Json()},
@@ -181,30 +191,37 @@ Json solver_json(const SolvedPass& p) {
 
 std::string replay_rows(const std::vector<ReplayedChip>& replayed) {
   if (replayed.empty()) return "";
-  std::string out = fmt::format("simulated, best first (rank above):\n{:<4}{:<34} {:>10} {:>10} {:>10}  {}\n", "",
-                                "chip", "score", "expected", "simulated", "plan, and where simulation differs");
+  std::string out = fmt::format(
+      "simulated, best first (ranks by the analytical cost: of the chip above, of its plans):\n{:<5}{:<34} {:>10} "
+      "{:>10} "
+      "{:>10} {:>5}  {}\n",
+      "", "chip", "score", "expected", "simulated", "W", "plan, and where simulation differs");
   for (const ReplayedChip& chip : replayed)
-    for (std::size_t w = 0; w < chip.replays.size(); ++w) {
-      const Replay& r = chip.replays[w];
-      const std::string what =
-          r.ran ? fmt::format("{}; {}", plan_text(chip.chip.workloads[w].result.plan), r.difference()) : r.why;
-      fmt::format_to(std::back_inserter(out), "{:<4}{:<34} {:>10.4g} {:>10.4g} {:>10.4g}  {}\n", chip.rank,
-                     describe(chip.chip.chip), chip.score, r.expected_rate, r.seen_rate, what);
-    }
+    for (const auto& plans : chip.plans)
+      for (const PlanReplay& p : plans) {
+        const Replay& r = p.replay;
+        const bool best = &p == &plans.front();
+        fmt::format_to(std::back_inserter(out), "{:<5}{:<34} {:>10} {:>10.4g} {:>10.4g} {:>5.0f}  {}; {}\n",
+                       fmt::format("{}.{}", chip.rank, p.rank), best ? describe(chip.chip.chip) : "",
+                       best ? fmt::format("{:.4g}", chip.score) : "", p.result.samples_per_second, r.seen_rate,
+                       r.power.value(), plan_text(p.result.plan), r.ran ? r.difference() : r.why);
+      }
   return out;
 }
 
 }  // namespace
 
 ReplayedChip replayed_chip(const SearchScenario& scenario, const ChipStudy& study, const SystolicChip& chip,
-                           std::size_t rank) {
-  ReplayedChip result{.chip = study.evaluate(chip), .replays = {}, .score = 0, .rank = rank};
+                           std::size_t rank, std::size_t count) {
+  ReplayedChip result{.chip = study.evaluate(chip), .plans = {}, .score = 0, .rank = rank};
   std::vector<double> ratios;
   for (std::size_t w = 0; w < scenario.workloads.size(); ++w) {
-    const Replay& r = result.replays.emplace_back(replay(planned_chip(scenario, study, result.chip, w)));
-    ratios.push_back(r.ran ? r.seen_rate / r.expected_rate : 0);
+    const auto& plans = result.plans.emplace_back(replay_plans(scenario, study, chip, w, count));
+    const bool ran = !plans.empty() && plans.front().replay.ran;
+    if (ran) result.chip.workloads[w] = {plans.front().choice, plans.front().result};
+    ratios.push_back(ran ? plans.front().replay.seen_rate / plans.front().replay.expected_rate : 0);
   }
-  const bool all = std::ranges::all_of(result.replays, &Replay::ran);
+  const bool all = std::ranges::all_of(ratios, [](double r) { return r > 0; });
   result.score = all ? study.score(result.chip, ratios) : -std::numeric_limits<double>::infinity();
   return result;
 }

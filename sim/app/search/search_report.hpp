@@ -16,10 +16,10 @@ namespace tessera {
 
 /// A chip of the best ones after its plans ran in the event loop.
 struct ReplayedChip {
-  StudiedChip chip;             // held to plans that run there
-  std::vector<Replay> replays;  // of each workload
-  double score = 0;             // with the simulated times; minus infinity: a plan did not run
-  std::size_t rank = 0;         // among the best by the analytical cost, from 1
+  StudiedChip chip;                            // held to plans that run there
+  std::vector<std::vector<PlanReplay>> plans;  // of each workload, the fastest in simulation first: the chip's
+  double score = 0;                            // with the simulated times; minus infinity: a plan did not run
+  std::size_t rank = 0;                        // among the best by the analytical cost, from 1
 };
 
 struct SearchFindings {
@@ -33,9 +33,9 @@ struct SearchFindings {
   std::vector<ReplayedChip> replayed{};  // best first; empty: not asked for
 };
 
-/// Places a chip with plans that the event loop runs, and runs them.
+/// Places a chip in the `plans` best ways that the event loop runs, runs them and keeps the fastest.
 ReplayedChip replayed_chip(const SearchScenario& scenario, const ChipStudy& study, const SystolicChip& chip,
-                           std::size_t rank);
+                           std::size_t rank, std::size_t plans);
 
 std::string search_table(const SearchScenario& scenario, const SearchFindings& findings);
 Json search_json(const SearchScenario& scenario, const SearchFindings& findings);

@@ -5,6 +5,9 @@
 
 #include <fmt/format.h>
 
+#include "models/device.hpp"
+#include "sim/place/chip/economics.hpp"
+
 namespace tessera {
 namespace {
 
@@ -33,7 +36,7 @@ void set_fabric(ClusterSpec& cluster) {
 
 }  // namespace
 
-GpuSpec to_spec(const SystolicChip& chip, Bytes memory, Watts power) {
+GpuSpec to_spec(const SystolicChip& chip, Bytes memory) {
   GpuSpec spec;
   spec.name = describe(chip);
   spec.vendor = "searched";
@@ -52,7 +55,8 @@ GpuSpec to_spec(const SystolicChip& chip, Bytes memory, Watts power) {
   spec.threads_per_sm = 2048;
   spec.blocks_per_sm = 32;
   spec.pcie_bandwidth = 32.0_GBps;
-  spec.power_cap = max(Watts(1), 2 * power);
+  spec.power_cap = Watts(1);
+  spec.power_cap = Watts(1) * (idle_power(chip) / derive_device(spec).idle);
   spec.source = "tessera search";
   return spec;
 }

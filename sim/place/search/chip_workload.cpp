@@ -1,11 +1,13 @@
 #include "sim/place/search/chip_workload.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <variant>
 
 #include "sim/base/error.hpp"
 #include "sim/place/chip/economics.hpp"
+#include "sim/place/pipeline/baselines.hpp"
 
 namespace tessera {
 namespace {
@@ -36,6 +38,41 @@ PassTime schedule_pass(const OperatorOrder& order, const PassCost& cost, const S
   }
   return {found.makespan, found.gap()};
 }
+
+constexpr std::array kStageLimits{1, 2, 4, 8, 16, 32};
+
+/// Different plans of one problem.
+class PlanList {
+ public:
+  PlanList(const PipelineProblem& problem, const PlacementRules& rules) : problem_(problem), rules_(rules) {}
+
+  void offer(const PlanOutcome& outcome) {
+    const auto* found = std::get_if<PipelinePlan>(&outcome);
+    if (found == nullptr || std::ranges::any_of(plans_, [&](const PipelinePlan& p) { return same(p, *found); })) return;
+    const auto figures = tessera::evaluate(problem_, *found, rules_);
+    if (!std::holds_alternative<PlanFigures>(figures)) return;
+    plans_.push_back(*found);
+    plans_.back().time = std::get<PlanFigures>(figures).time;
+  }
+  std::vector<PipelinePlan> best(std::size_t count) {
+    std::ranges::stable_sort(plans_, {}, [](const PipelinePlan& p) { return p.time.value(); });
+    if (plans_.size() > count) plans_.resize(count);
+    return std::move(plans_);
+  }
+
+ private:
+  static bool same(const PipelinePlan& a, const PipelinePlan& b) {
+    return a.replicas == b.replicas && a.chunks == b.chunks && a.order == b.order &&
+           std::ranges::equal(a.stages, b.stages, [](const PipelineStage& x, const PipelineStage& y) {
+             return x.layers == y.layers && x.width == y.width && x.replicas == y.replicas &&
+                    x.recompute == y.recompute;
+           });
+  }
+
+  const PipelineProblem& problem_;
+  const PlacementRules rules_;
+  std::vector<PipelinePlan> plans_;
+};
 
 }  // namespace
 
@@ -82,7 +119,7 @@ ChipWorkload::Costs ChipWorkload::costs(const SystolicChip& chip, std::optional<
         return schedule_pass(layer.order(direction), cost, chip, nodes);
       };
       const PassTime f = pass(Direction::forward, forward), b = pass(Direction::backward, backward);
-      times.push_back({f.time, b.time, std::max(f.gap, b.gap)});
+      times.push_back({f.time, b.time, std::max(f.gap, b.gap), forward.back(), backward.back()});
     }
   }
   return result;
@@ -177,6 +214,29 @@ ChipResult ChipWorkload::evaluate_plan(const SystolicChip& chip, const PipelineP
   return finish(chip, std::move(found), std::move(timed));
 }
 
+std::vector<ChipResult> ChipWorkload::best_plans(const SystolicChip& chip, std::size_t count) const {
+  const Costs found = costs(chip, judgement_.schedule_nodes);
+  const PipelineProblem asked = problem(found.times);
+  PlanList plans(asked, judgement_.rules());
+  plans.offer(place(asked));
+  if (!judgement_.expert && !judgement_.original_placement) {
+    PlannerOptions options = judgement_.planner;
+    for (const int limit : kStageLimits) {
+      options.most_stages = limit;
+      plans.offer(plan_pipeline(asked, options));
+    }
+    options = judgement_.planner;
+    options.interleaving = true;
+    plans.offer(plan_pipeline(asked, options));
+    plans.offer(solve_phaze(asked));
+    plans.offer(megatron_plan(asked, options.rules));
+    plans.offer(data_parallel_plan(asked, options.rules));
+  }
+  std::vector<ChipResult> results;
+  for (PipelinePlan& plan : plans.best(count)) results.push_back(finish(chip, found, std::move(plan)));
+  return results;
+}
+
 std::vector<SolvedPass> ChipWorkload::solve_passes(const SystolicChip& chip, int width, const IlpOptions& options,
                                                    std::span<const LinearSolver> installed) const {
   std::vector<SolvedPass> passes;
@@ -223,7 +283,7 @@ ChipResult ChipWorkload::finish(const SystolicChip& chip, Costs costs, PlanOutco
       dynamic += stage.width * ((stage.recompute ? 2.0 : 1.0) * costs.forward[w][i] + costs.backward[w][i]);
     }
   }
-  devices *= result.plan.replicas;
+  devices = devices / result.plan.chunks * result.plan.replicas;  // chunks share a device
   result.energy = static_cast<double>(system_.batch / micro_batch_) * dynamic +
                   static_cast<double>(devices) * idle_power(chip) * result.step;
   result.power = result.energy / result.step / devices;

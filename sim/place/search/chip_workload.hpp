@@ -49,6 +49,7 @@ struct Judgement {
 struct LayerTimes {
   Seconds forward, backward;
   double gap = 0;  // of the operator schedules: (found - proven) / found, the larger of both
+  Joules forward_energy{}, backward_energy{};  // of one device, beside its idle power
 };
 
 /// What one chip gives.
@@ -99,6 +100,10 @@ class ChipWorkload {
 
   /// The same operator schedules under any plan, whatever it was made for.
   [[nodiscard]] ChipResult evaluate_plan(const SystolicChip& chip, const PipelinePlan& plan) const;
+  /// The best of different plans by their cost, best first: with at most so many stages for several limits,
+  /// interleaved, by the original's programme, by Megatron-LM's advice, data-parallel. For a search's own comparison of
+  /// them.
+  [[nodiscard]] std::vector<ChipResult> best_plans(const SystolicChip& chip, std::size_t count) const;
   /// Layers without the sums over the tensor-parallel group, by width, by distinct layer.
   [[nodiscard]] std::vector<std::vector<LayerTimes>> compute_times(const SystolicChip& chip) const;
   /// One pass of every distinct layer of a width through the integer linear programme, where operators do not share

@@ -1,6 +1,7 @@
 // A search's plans as runs of the event loop, and what is said about where they differ.
 #include "sim/app/search/replay.hpp"
 
+#include <algorithm>
 #include <set>
 #include <string>
 
@@ -8,6 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "sim/place/chip/chip_platform.hpp"
+#include "sim/place/chip/economics.hpp"
 
 namespace tessera {
 namespace {
@@ -95,6 +97,53 @@ TEST_F(Replayed, TensorParallelSumsRunOnTheNetwork) {
   EXPECT_LT(r.seen.transfers, 2.0 * r.expected.transfers);
 }
 
+TEST_F(Replayed, SimulationAndSearchHaveOneModelOfPower) {
+  const ChipResult result = of({range(0, 13), range(13, 26)}, 1, 8);
+  const Replay r = replay(planned(result));
+  ASSERT_TRUE(r.ran) << r.why;
+  // Energy of a step on all devices: the simulation adds the optimizer's, and waits of another length.
+  const Joules idle = idle_power(chip_) * (r.seen.step() - r.expected.step()) * 16.0;
+  const Joules seen = r.power * r.seen.step() * 16.0 - idle;
+  EXPECT_NEAR(seen / result.energy, 1, 0.02);
+}
+
+TEST_F(Replayed, InterleavedStagesRunAsTheirClosedForm) {
+  // Two devices of two chunks on a fast network: busiest x micro-batches + the largest chunk.
+  scenario_.system.network.front().bandwidth = BytesPerSec(1e14);
+  scenario_.system.batch = 256;
+  study_ = study_of(scenario_, PlanKinds::replayable);
+  ChipResult result = of({range(0, 7), range(7, 13), range(13, 19), range(19, 26)}, 1, 2);
+  result.plan.chunks = 2;
+  result = costs().evaluate_plan(chip_, result.plan);
+  ASSERT_TRUE(result.feasible) << result.why;
+  const auto made = replay_spec(planned(result));
+  ASSERT_TRUE(std::holds_alternative<RunSpec>(made));
+  const auto& spec = std::get<RunSpec>(made);
+  EXPECT_EQ(spec.parallel.pp, 2);
+  EXPECT_EQ(spec.parallel.chunks, 2);
+  EXPECT_NEAR(result.power * result.step * 4.0 / result.energy, 1, 1e-12);  // of four devices
+  EXPECT_THAT(spec.parallel.stage_layers, ElementsAre(6, 6, 6, 6));
+  const Replay r = replay(planned(result));
+  ASSERT_TRUE(r.ran) << r.why;
+  EXPECT_NEAR(r.seen.step() / (r.expected.step() + r.optimizer), 1, 0.03);
+}
+
+TEST_F(Replayed, PlansAreRankedBySimulation) {
+  const std::vector<PlanReplay> plans = replay_plans(scenario_, study_, chip_, 0, 4);
+  ASSERT_GE(plans.size(), 2u);
+  std::set<std::size_t> ranks;
+  for (std::size_t i = 0; i < plans.size(); ++i) {
+    ranks.insert(plans[i].rank);
+    EXPECT_LE(plans[i].replay.seen_rate, plans[i == 0 ? 0 : i - 1].replay.seen_rate);
+  }
+  EXPECT_EQ(ranks.size(), plans.size());
+  // The best by the analytical cost is the search's own.
+  const auto first = std::ranges::find(plans, 1u, &PlanReplay::rank);
+  EXPECT_NEAR(first->result.samples_per_second / study_.evaluate(chip_).workloads.front().result.samples_per_second, 1,
+              1e-12);
+  for (const PlanReplay& p : plans) EXPECT_LE(p.result.samples_per_second, first->result.samples_per_second);
+}
+
 TEST_F(Replayed, WhatTheEventLoopCannotRunIsSaid) {
   ChipResult mixed = of({range(0, 13), range(13, 26)});
   mixed.plan.stages.back().width = 2;
@@ -123,7 +172,7 @@ TEST(Difference, NamesPartsByTheirShareOfTheExpectedStep) {
 }
 
 TEST(ChipCluster, NodesAreTheInnermostOfTwoLevels) {
-  const GpuSpec chip = to_spec(baseline_chip("TPUv4-like"), Bytes(80e9), Watts(200));
+  const GpuSpec chip = to_spec(baseline_chip("TPUv4-like"), Bytes(80e9));
   const NetworkLevel node{8, BytesPerSec(1e11), Seconds(1e-6)}, all{64, BytesPerSec(1e10), Seconds(4e-6)};
   const auto two = std::get<ClusterSpec>(chip_cluster(chip, 64, std::vector{node, all}));
   EXPECT_EQ(two.node.gpus, 8);
