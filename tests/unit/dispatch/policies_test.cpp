@@ -9,6 +9,9 @@
 #include "tests/unit/dispatch/bench_tenants.hpp"
 
 namespace tessera {
+
+std::unique_ptr<DispatchPolicy> make_shortest_kernel();
+
 namespace {
 
 using testing::DoubleNear;
@@ -108,6 +111,13 @@ TEST(PoliciesTest, AbacusGroupsWhatOverlaps) {
   expect_ends(whole, "abacus", {1, 2});
   whole[1].slo = Seconds(1.5);
   expect_ends(whole, "abacus", {2, 1});
+}
+
+// That of sim/dispatch/README.md: A, two waves, lets B pass.
+TEST(PoliciesTest, TheReadmesOwnPolicySendsTheShortestKernelFirst) {
+  const std::vector tenants{tenant({spin(kGpu, 8, Seconds(1.0))}), tenant({spin(kGpu, 4, Seconds(1.0))})};
+  const auto policy = make_shortest_kernel();
+  EXPECT_THAT(ends_of(evaluate(tenants, kGpu, *policy, undisturbed()), 2), Pointwise(DoubleNear(1e-9), {3.0, 1.0}));
 }
 
 // B has three kernels to go, A one: two of B's come first, then both are alike and A has waited longer.
