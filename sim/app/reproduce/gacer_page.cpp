@@ -100,12 +100,17 @@ std::string arrival_table(const GacerResults& r, bool charged, Versus& versus) {
     if (outcomes[gacer].goodput > Hertz(0.0))
       versus.goodputs.push_back(outcomes[ours].goodput / outcomes[gacer].goodput);
   }
+  const std::string goodput =
+      versus.goodputs.empty()
+          ? "GACER serves none in time on any row"
+          : fmt::format(
+                "lookahead's goodput is {:.2f} times GACER's (rows where GACER serves none in time are left out)",
+                geometric_mean(versus.goodputs));
   fmt::format_to(
       std::back_inserter(text),
-      "\nGeometric mean: GACER's p99 is {:.2f} times lookahead's; lookahead's goodput is {:.2f} times "
-      "GACER's (rows where GACER serves none in time are left out); lookahead has the lower p99 on {} of {} rows.\n",
-      geometric_mean(versus.tails), geometric_mean(versus.goodputs),
-      std::ranges::count_if(versus.tails, [](double x) { return x > 1; }), versus.tails.size());
+      "\nGeometric mean: GACER's p99 is {:.2f} times lookahead's; {}; lookahead has the lower p99 on {} of {} rows.\n",
+      geometric_mean(versus.tails), goodput, std::ranges::count_if(versus.tails, [](double x) { return x > 1; }),
+      versus.tails.size());
   return text;
 }
 
