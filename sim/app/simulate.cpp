@@ -146,8 +146,8 @@ class Simulate final : public Command {
       return summaries.push(std::move(summary));
     }
     fmt::print("{}{}{}Files in {}: {}\n\n", text_report(result.summary),
-               reliability ? reliability_text(*reliability) : "",
-               explain_ ? "\n" + explain_text(result.summary) : "", folder.string(), fmt::join(written, ", "));
+               reliability ? reliability_text(*reliability) : "", explain_ ? "\n" + explain_text(result.summary) : "",
+               folder.string(), fmt::join(written, ", "));
     std::fflush(stdout);  // before the next run forks: SimGrid flushes what the child inherited
   }
 
