@@ -12,6 +12,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/base/file.hpp"
+#include "sim/base/text.hpp"
 #include "sim/config/json.hpp"
 
 namespace tessera {
@@ -69,7 +70,7 @@ class Arguments {
     used_.insert(std::string(name));
     const auto found = words_.find(name);
     if (found == words_.end()) {
-      if (!otherwise) mistake(0, fmt::format("missing option --{}", name));
+      if (!otherwise) missing(name);
       return otherwise.value_or(1);
     }
     const std::string& value = found->second.value;
@@ -78,6 +79,11 @@ class Arguments {
     if (error == std::errc{} && end == value.data() + value.size() && result > 0) return result;
     mistake(found->second.line, fmt::format("--{}: expected a positive whole number, found '{}'", name, value));
     return 1;
+  }
+  /// At the option's line.
+  void mistake(std::string_view name, std::string message) {
+    const auto found = words_.find(name);
+    mistake(found == words_.end() ? 0 : found->second.line, std::move(message));
   }
   void mistake(int line, std::string message) {
     mistakes_.push_back({file_, line, line > 0 ? 1 : 0, std::move(message)});
@@ -93,6 +99,15 @@ class Arguments {
   }
 
  private:
+  /// Misspelt, perhaps: the nearest option that is there.
+  void missing(std::string_view name) {
+    std::vector<std::string> there;
+    for (const auto& [word, argument] : words_) there.push_back(word);
+    const std::optional<std::string> near = nearest_name(name, there);
+    if (!near) return mistake(0, fmt::format("missing option --{}", name));
+    mistake(*near, fmt::format("missing option --{}; is '--{}' meant for it?", name, *near));
+  }
+
   std::string file_;
   std::map<std::string, Argument, std::less<>> words_;
   std::set<std::string> used_;
@@ -123,10 +138,11 @@ Json llama(Arguments& a, const Sizes& s) {
                      {"hidden_size", s.hidden},
                      {"num_attention_heads", s.heads},
                      {"num_key_value_heads", s.groups},
-                     {"intermediate_size", s.ffn},
+                     {"intermediate_size", a.flag("num-experts") ? a.number("moe-ffn-hidden-size", s.ffn) : s.ffn},
                      {"vocab_size", s.vocab},
                      {"hidden_act", "silu"},
                      {"tie_word_embeddings", !a.flag("untie-embeddings-and-output-weights")}};
+  if (a.flag("kv-channels")) model.emplace_back("head_dim", a.number("kv-channels", {}));
   if (a.flag("num-experts")) {
     model[0].second = "mixtral";
     model.emplace_back("num_local_experts", a.number("num-experts", {}));
@@ -136,8 +152,11 @@ Json llama(Arguments& a, const Sizes& s) {
 }
 
 Json gpt(Arguments& a, const Sizes& s) {
-  if (a.flag("num-experts")) a.mistake(0, "--num-experts: experts are read with --swiglu alone");
-  if (s.groups != s.heads) a.mistake(0, "--group-query-attention: read with --swiglu alone");
+  if (a.flag("num-experts")) a.mistake("num-experts", "--num-experts: experts are read with --swiglu alone");
+  if (s.groups != s.heads) a.mistake("group-query-attention", "--group-query-attention: read with --swiglu alone");
+  if (const std::int64_t each = s.hidden / s.heads; a.flag("kv-channels") && a.number("kv-channels", {}) != each)
+    a.mistake("kv-channels",
+              fmt::format("--kv-channels: other than hidden-size / heads, {}, is read with --swiglu alone", each));
   return Json(Json::Object{{"model_type", "gpt2"},
                            {"n_layer", s.layers},
                            {"n_embd", s.hidden},
@@ -158,8 +177,9 @@ std::int64_t chunks_of(Arguments& a, std::int64_t layers, std::int64_t pp) {
   if (!a.flag("num-layers-per-virtual-pipeline-stage")) return 1;
   const std::int64_t each = a.number("num-layers-per-virtual-pipeline-stage", {});
   if (layers % (pp * each) == 0) return layers / (pp * each);
-  a.mistake(0, fmt::format("--num-layers-per-virtual-pipeline-stage {}: {} layers are not divided over {} stages", each,
-                           layers, pp));
+  a.mistake("num-layers-per-virtual-pipeline-stage",
+            fmt::format("--num-layers-per-virtual-pipeline-stage {}: {} layers are not divided over {} stages", each,
+                        layers, pp));
   return 1;
 }
 

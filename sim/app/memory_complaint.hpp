@@ -8,8 +8,9 @@
 
 namespace tessera {
 
-/// Per component against the capacity, by how much it is over, and what would make it fit: a smaller micro-batch, more
-/// tensor parallelism, a GPU with more memory; each tried with the same memory model.
+/// Per component against the capacity, by how much it is over, and what would make it fit, each tried with the same
+/// memory model: a smaller micro-batch, recomputation, sharding, sequence parallelism, more tensor or pipeline
+/// parallelism on the GPUs that there are, a GPU with more memory; all together where nothing alone does.
 std::string memory_complaint(const RunSpec& spec, const MemoryFootprint& footprint);
 
 }  // namespace tessera

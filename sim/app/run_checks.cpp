@@ -83,6 +83,23 @@ void check_model_split(Reader& r, const RunSection& s, const ModelConfig& model)
                                     s.workload.sequence, model.positions, model.name));
 }
 
+/// Keys that would be accepted without any effect.
+void check_effects(Reader& r, const RunSection& s, const ModelConfig& model) {
+  const ParallelSection& p = s.parallel;
+  const auto useless = [&r](bool given, std::string_view why) {
+    if (given) r.error("parallel", std::string(why));
+  };
+  useless(p.schedule != PipelineSchedule::one_f_one_b && p.pp == 1, "schedule: pp is 1, and only a pipeline has one");
+  useless(p.asynchronous_tp && !(p.tp > 1 && p.sequence_parallel),
+          "asynchronous_tp: needs tp above 1 and sequence_parallel, whose gathers and scatters it hides");
+  useless(p.sequence_parallel && p.tp == 1, "sequence_parallel: tp is 1, and it divides among the ranks of tp");
+  useless(p.tp_waits && (p.tp == 1 || s.workload.mode == Mode::inference),
+          "tp_waits: is about gradients that ranks of tp sum");
+  useless(p.expert_load != 1 && p.ep == 1, "expert_load: ep is 1, and every rank has all experts");
+  if (p.cp > 1 && !model.network.empty())
+    r.error("parallel", fmt::format("cp {}: {} has no attention over a sequence to divide", p.cp, model.name));
+}
+
 }  // namespace
 
 void check_dtype(Reader& r, Dtype dtype, const GpuSpec& gpu, std::string_view key) {
@@ -154,6 +171,8 @@ void check_together(Reader& r, const RunSection& s) {
   const ClusterSpec cluster = platform_of(s);
   check_model_split(r, s, find_model(s.workload.model));
   check_dtype(r, s.workload.dtype, cluster.gpu, "workload");
+  if (s.workload.products) check_dtype(r, *s.workload.products, cluster.gpu, "workload");
+  if (!make_placement_policy(s.placement)->chooses()) check_effects(r, s, find_model(s.workload.model));
   check_world(r, s, cluster);
   if (r.ok()) check_batch_split(r, s, stated_replicas(s, s.gpus.value_or(cluster.gpus())));
   if (r.ok() && !make_placement_policy(s.placement)->chooses()) {

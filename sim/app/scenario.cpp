@@ -147,6 +147,7 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
   spec.parallel.sequence_parallel = section.parallel.sequence_parallel;
   spec.parallel.overlap = section.parallel.overlap;
   spec.parallel.asynchronous_tp = section.parallel.asynchronous_tp;
+  spec.parallel.tp_waits = section.parallel.tp_waits;
   spec.parallel.expert_load = section.parallel.expert_load;
   spec.parallel.reduced_as = section.parallel.reduced_as;
   spec.parallel.stage_layers = section.parallel.stage_layers;
@@ -162,7 +163,8 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
                 .accumulate = true,
                 .fused = w.fused,
                 .context = section.parallel.cp,
-                .products = w.products};
+                .products = w.products,
+                .row_scales = w.row_scales};
   if (w.mode == Mode::training)
     spec.parallel.micro_batches = w.global_batch.value() / (spec.parallel.dp * spec.build.batch);
   else

@@ -35,7 +35,7 @@ struct WorkloadSection {
   Recompute recompute = Recompute::none;
   std::optional<Dtype> products;
   std::optional<OptimizerKind> optimizer;
-  bool fused = false, cuda_graph = false;
+  bool fused = false, cuda_graph = false, row_scales = false;
   AllocatorState allocator = AllocatorState::warm;
 };
 
@@ -46,7 +46,7 @@ struct ParallelSection {
   int cp = 1, ep = 1, chunks = 1;
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Sharding sharding = Sharding::none;
-  bool sequence_parallel = false, overlap = true, asynchronous_tp = false;
+  bool sequence_parallel = false, overlap = true, asynchronous_tp = false, tp_waits = false;
   double expert_load = 1;
   std::optional<Dtype> reduced_as;
   std::vector<int> stage_layers{};

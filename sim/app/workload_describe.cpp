@@ -74,6 +74,8 @@ void describe(Reader& r, WorkloadSection& s) {
              "activations computed again in backward: the attention core, all but every second product, whole layers");
   r.optional("optimizer", s.optimizer, "default: adam in training (fp32 master weights and two moments)");
   r.optional("products", s.products, "of linear layers' products, where another (fp8 training)");
+  r.optional("row_scales", s.row_scales,
+             "narrow products scale every row of their operands (torchao's rowwise recipe), not whole tensors");
   r.optional("fused", s.fused, "chains of elementwise operators run as one kernel, as torch.compile makes them");
   r.optional("cuda_graph", s.cuda_graph, "kernels are launched as one graph: the host costs nothing");
   r.optional("allocator", s.allocator,
@@ -86,6 +88,7 @@ void describe(Reader& r, WorkloadSection& s) {
   check_count(r, "batch", s.batch, kMostSamples);
   check_count(r, "global_batch", s.global_batch, kMostSamplesPerStep);
   check_count(r, "micro_batch", s.micro_batch, kMostSamples);
+  if (s.row_scales && !s.products) r.error("row_scales", "is about 'products', and there are none");
   if (s.recompute != Recompute::none && s.mode == Mode::inference)
     r.error("recompute", "mode inference keeps no activations");
   if (r.has("mode") && s.mode == Mode::training && element_size(s.dtype) < Bytes(2))
@@ -104,6 +107,9 @@ void describe(Reader& r, ParallelSection& s) {
   r.optional("sharding", s.sharding, "what replicas divide: optimizer state, gradients too, parameters too (FSDP)");
   r.optional("sequence_parallel", s.sequence_parallel, "tp divides what lies between its sums, too");
   r.optional("asynchronous_tp", s.asynchronous_tp, "sums over tp run beside their own product");
+  r.optional("tp_waits", s.tp_waits,
+             "gradients' sums over tp are waited for at once (PyTorch's DTensor); else they hide behind parameters' "
+             "gradients (Megatron-LM)");
   r.optional("overlap", s.overlap, "gradients are reduced beside backward, sharded parameters gathered beside forward");
   r.optional("expert_load", s.expert_load, "load of the fullest expert-parallel rank over the mean: skew or capacity");
   r.optional("reduced_as", s.reduced_as, "type of reduced gradients; default: the workload's dtype");

@@ -87,7 +87,8 @@ class GraphBuilder {
   // --- modules ---
   void linear(const Linear& linear);
   /// fp8 training: a tensor of the model's type cast, as it is and transposed for the gradient of the weights.
-  [[nodiscard]] std::optional<Step> cast(const Linear& linear, std::int64_t width, Split split) const;
+  [[nodiscard]] std::optional<Step> cast(const Linear& l, std::int64_t elements, int copies, Split split) const;
+  void cast_rows_again(const Linear& l, Split input, Steps& backward) const;
   void layernorm(std::string_view name, std::int64_t rows, std::int64_t h);
   /// `unfused`: the kernels that Hugging Face's module launches.
   void rmsnorm(std::string_view name, std::int64_t rows, std::int64_t h, bool unfused, Split split = Split::none,

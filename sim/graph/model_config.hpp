@@ -73,6 +73,7 @@ struct BuildOptions {
   bool fused = false;               // elementwise chains fused into one kernel (torch.compile-like)
   int context = 1;                  // ranks that share every sequence: the graph is that of one of them
   std::optional<Dtype> products{};  // type of the layers' linear products (fp8 training); none: the model's
+  bool row_scales = false;          // narrow products scale every row of both operands, not whole tensors
 };
 
 /// A sequence beyond learned positions and counts below 1 throw InputError (without a position in a file).

@@ -32,15 +32,26 @@ Kernel GraphBuilder::product(Op op, const GemmShape& shape, bool narrow) const {
   return {op, narrow ? options.products.value_or(options.dtype) : options.dtype, shape};
 }
 
-/// Two copies; a fusing compiler casts where the tensor is made. The weights' own cast is one more read of them.
-std::optional<Step> GraphBuilder::cast(const Linear& l, std::int64_t width, Split split) const {
+/// One scale a tensor: two copies, which a fusing compiler casts where the tensor is made; the weights' own cast is one
+/// more read of them. A scale a row (torchao's rowwise recipe): a product's scales run along its depth, so that each of
+/// the two products that read an operand has a copy of its own, `copies` of them here, each from a pass over the
+/// tensor.
+std::optional<Step> GraphBuilder::cast(const Linear& l, std::int64_t elements, int copies, Split split) const {
   if (!l.narrow || !options.products) return std::nullopt;
-  const double elements = static_cast<double>(l.rows * width);
-  const Bytes narrow = 2 * elements * element_size(*options.products);
+  const Bytes narrow = static_cast<double>(elements) * element_size(*options.products);
+  const Bytes read = options.row_scales ? copies * size(elements) : options.fused ? Bytes(0) : size(elements);
   return Step{.name = "cast",
-              .kernel = bytes(options.fused ? Bytes(0) : size(l.rows * width), narrow),
+              .kernel = bytes(read, (options.row_scales ? copies : 2) * narrow),
               .split = split,
               .share = split == Split::none ? Share::tp : l.share};
+}
+
+/// What rows' scales take besides: weights and inputs along their other dimension.
+void GraphBuilder::cast_rows_again(const Linear& l, Split input, Steps& backward) const {
+  if (!options.row_scales) return;
+  const Split weight = weight_split(l.parallel);
+  for (const auto& step : {cast(l, l.rows * l.in, 1, input), cast(l, l.in * l.out, 1, weight)})
+    if (step) backward.insert(backward.begin(), *step);
 }
 
 void GraphBuilder::linear(const Linear& l) {
@@ -48,9 +59,11 @@ void GraphBuilder::linear(const Linear& l) {
   const GemmSplits splits = gemm_splits(l.parallel);
   const Bytes output_sum = l.parallel == Parallel::row && l.sums_over_tp ? size(l.rows * l.out) : Bytes(0);
   const Bytes input_sum = column && l.sums_over_tp ? size(l.rows * l.in) : Bytes(0);
-  const auto cast_input = cast(l, l.in, l.parallel == Parallel::row ? Split::width : Split::none);
-  const auto cast_gradient = cast(l, l.out, column ? Split::width : Split::none);
+  const Split input_split = l.parallel == Parallel::row ? Split::width : Split::none;
+  const auto cast_input = cast(l, l.rows * l.in, 1, input_split);
+  const auto cast_gradient = cast(l, l.rows * l.out, 2, column ? Split::width : Split::none);
   if (cast_input) forward(*cast_input);
+  if (cast_input && options.row_scales) forward(*cast(l, l.in * l.out, 1, weight_split(l.parallel)));
   forward({.name = std::string(l.name),
            .kernel = product(Op::linear, {.m = l.rows, .n = l.out, .k = l.in, .bias = l.bias}, l.narrow),
            .split = splits.forward,
@@ -71,6 +84,7 @@ void GraphBuilder::linear(const Linear& l) {
                .share = l.share,
                .parameter_gradient = true}};
   if (cast_gradient) steps.insert(steps.begin(), *cast_gradient);
+  cast_rows_again(l, input_split, steps);
   if (owns) complete(steps, weight);
   if (l.bias) {
     const Split split = column ? Split::width : Split::none;

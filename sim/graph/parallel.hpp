@@ -41,10 +41,11 @@ struct ParallelSpec {
   PipelineSchedule schedule = PipelineSchedule::one_f_one_b;
   Sharding sharding = Sharding::none;
   Recompute recompute = Recompute::none;
-  bool sequence_parallel = false;   // tp divides what lies between its sums, too
-  bool overlap = true;              // gradients are reduced beside backward, sharded parameters gathered beside forward
-  bool asynchronous_tp = false;     // sums over tp run beside their own product, which is cut into parts
-  bool scattered_messages = false;  // a stage sends 1 / tp of its results, the next one gathers them (Megatron-LM)
+  bool sequence_parallel = false;  // tp divides what lies between its sums, too
+  bool overlap = true;             // gradients are reduced beside backward, sharded parameters gathered beside forward
+  bool asynchronous_tp = false;    // sums over tp run beside their own product, which is cut into parts
+  bool tp_waits = false;           // gradients' sums are waited for at once (DTensor), not behind parameters' gradients
+  bool scattered_messages = false;    // a stage sends 1 / tp of its results, the next one gathers them (Megatron-LM)
   std::optional<Dtype> reduced_as{};  // type of reduced gradients; none: the model's
   double expert_load = 1;             // of the fullest expert-parallel rank over the mean: skew, or the capacity factor
 

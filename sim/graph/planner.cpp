@@ -55,6 +55,7 @@ void Planner::begin_stage(int stage) {
   inputs_.clear(), gathered_inputs_.clear(), later_.clear();
   received_.reset(), last_.reset(), result_.reset();
   scattered_ = Bytes(0);
+  open_sum_.reset();
   buckets_ = {Bucket{.over = Dimension::dp}, Bucket{.over = spec().ep > 1 ? Dimension::edp : Dimension::dp}};
   layer_ends_ = {};
 }
@@ -94,6 +95,7 @@ void Planner::run_pass(const Pass& pass, const std::vector<std::size_t>& list) {
     phase_ = op.phase;
     add_operator(i);
   }
+  begin_open_sum();
   if (entered) leave_layer();
 }
 
@@ -149,6 +151,7 @@ void Planner::add_operator(std::size_t index) {
     const TaskId id = compute(local, op, std::exchange(gathered_inputs_, {}));
     return add_gradient(local, id);
   }
+  begin_open_sum();
   if (local.split) gather_sequence();
   if (local.sum > Bytes(0)) gather_inputs_again(local);
   if (local.routed > Bytes(0))

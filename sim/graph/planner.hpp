@@ -43,6 +43,7 @@ class Planner {
   void gather_sequence();
   void gather_inputs_again(const RankOperator& local);
   void sum_over_tp(const RankOperator& local, std::optional<TaskId> before, const Tasks& inputs);
+  void begin_open_sum();
   /// Waits for `after` alone; or for what the compute stream was last given too, as PyTorch's process groups do.
   TaskId communicate(CollectiveKind kind, Dimension over, Bytes bytes, std::uint32_t name, Tasks after);
   TaskId collective(CollectiveKind kind, Dimension over, Bytes bytes, std::uint32_t name, Tasks after);
@@ -97,6 +98,7 @@ class Planner {
   std::optional<TaskId> received_;                     // what the next kernel waits for
   std::optional<TaskId> last_, result_;                // compute task; that is no parameter gradient
   Bytes scattered_{};                                  // hidden states that lie divided over tp
+  std::optional<Collective> open_sum_{};               // tp_waits: begins after the gradients of parameters
   std::array<Bucket, 2> buckets_{};                    // of dense parameters, of experts
   std::array<std::optional<TaskId>, 2> layer_ends_{};  // last compute tasks of the two layers before
   bool gathered_outside_ = false;                      // in this pass: the parameters of no layer

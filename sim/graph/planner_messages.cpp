@@ -29,23 +29,36 @@ void Planner::gather_sequence() {
 /// Forward keeps its inputs divided; the gradient of the parameters wants them whole, beside that of the inputs.
 void Planner::gather_inputs_again(const RankOperator& local) {
   if (!spec().sequence_parallel || !local.hidden_sum || phase_ == Phase::forward || replaying_) return;
+  if (spec().tp_waits) return;  // autograd has kept them
   gathered_inputs_ = {collective(CollectiveKind::all_gather, Dimension::tp, local.sum, names_.sequence, {})};
 }
 
-/// Asynchronous: the sum runs beside the product that makes its operands, from where that could begin.
+/// Asynchronous: the sum runs beside the product that makes its operands, from where that could begin. In backward it
+/// is of the gradients of several products (q, k, v; gate, up), which no one of them can hide.
 void Planner::sum_over_tp(const RankOperator& local, std::optional<TaskId> before, const Tasks& inputs) {
   if (!(local.sum > Bytes(0))) return;
   const bool scatters = spec().sequence_parallel && local.hidden_sum;
   const CollectiveKind kind = scatters ? CollectiveKind::reduce_scatter : CollectiveKind::all_reduce;
+  if (scatters) scattered_ = local.sum;
+  const bool going_back = phase_ == Phase::backward && !replaying_;
+  if (going_back && spec().tp_waits) {
+    open_sum_ = Collective{.kind = kind, .over = Dimension::tp, .bytes = local.sum};
+    return;
+  }
   Tasks after = std::exchange(inputs_, {});
-  if (spec().asynchronous_tp && scatters) {
+  if (spec().asynchronous_tp && scatters && !going_back) {
     after.insert(after.end(), inputs.begin(), inputs.end());
     if (before) after.push_back(*before);
     inputs_ = {communicate(kind, Dimension::tp, local.sum, names_.tp, std::move(after))};
   } else {
     inputs_ = {collective(kind, Dimension::tp, local.sum, names_.tp, std::move(after))};
   }
-  if (scatters) scattered_ = local.sum;
+}
+
+void Planner::begin_open_sum() {
+  if (!open_sum_) return;
+  const Collective sum = *std::exchange(open_sum_, std::nullopt);
+  inputs_ = {collective(sum.kind, Dimension::tp, sum.bytes, names_.tp, std::exchange(inputs_, {}))};
 }
 
 bool Planner::has_neighbour(bool next) const {

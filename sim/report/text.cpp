@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <iterator>
 
@@ -80,6 +81,27 @@ std::string_view inference(const Summary& s) {
   return counts_samples(s) ? "inference" : "prefill";
 }
 
+/// What is not as a plain plan has it.
+std::string plan_in_words(const ParallelSpec& p) {
+  std::vector<std::string> words;
+  const auto say = [&words](bool there, std::string text) {
+    if (there) words.push_back(std::move(text));
+  };
+  constexpr std::array<std::string_view, 4> kRecomputed{"", "selective", "operators", "full"};
+  say(p.cp > 1, fmt::format("cp {}", p.cp));
+  say(p.ep > 1, fmt::format("ep {}", p.ep));
+  say(p.ep > 1 && p.expert_load != 1, fmt::format("expert load {}", p.expert_load));
+  say(p.chunks > 1, fmt::format("{} chunks a GPU", p.chunks));
+  say(p.schedule == PipelineSchedule::gpipe, "GPipe");
+  say(p.schedule == PipelineSchedule::zero_bubble, "zero bubble (ZB-H1)");
+  say(p.sharding != Sharding::none, fmt::format("sharding zero{}", static_cast<int>(p.sharding)));
+  say(p.recompute != Recompute::none, fmt::format("recompute {}", kRecomputed[static_cast<std::size_t>(p.recompute)]));
+  say(p.sequence_parallel, "sequence parallel");
+  say(p.asynchronous_tp, "asynchronous tp");
+  say(!p.overlap, "no overlap");
+  return fmt::format("{}", fmt::join(words, ", "));
+}
+
 void add_heading(Lines& out, const Summary& s) {
   out.add("{} / {}", s.scenario, s.run);
   out.add("{}",
@@ -89,12 +111,14 @@ void add_heading(Lines& out, const Summary& s) {
                               s.training ? "a step" : "a batch"),
                   2));
   const std::int64_t micro_batches = s.parallel.micro_batches;
+  const std::string more = plan_in_words(s.parallel);
   out.add("{}",
           wrapped(fmt::format("  {} x {}{}: tp {} x dp {}{}, {} micro-batch{} of {} per replica", s.gpus, s.gpu,
                               s.platform == s.gpu ? "" : " in " + s.platform, s.parallel.tp, s.parallel.dp,
                               s.parallel.pp > 1 ? fmt::format(" x pp {}", s.parallel.pp) : "", micro_batches,
                               micro_batches == 1 ? "" : "es", s.samples_per_step / (micro_batches * s.parallel.dp)),
                   2));
+  if (!more.empty()) out.add("{}", wrapped("  " + more, 2));
 }
 
 void add_results(Lines& out, const Summary& s) {

@@ -58,6 +58,19 @@ TEST(Usage, LostOutputIsExitOne) {
   EXPECT_EQ(run_program("check nope.yaml >&-").code, 2);  // nothing was lost
 }
 
+TEST(Simulate, ExplainsFoldingAndThePath) {
+  const Scratch scratch;
+  const std::string scenario = "simulate tests/golden/scenarios/spread.yaml --out " + scratch.path().string();
+  const Outcome plain = run_program(scenario), explained = run_program(scenario + " --explain");
+  EXPECT_THAT(plain.out, HasSubstr("Critical path"));
+  EXPECT_THAT(plain.out, HasSubstr("at most 1."));
+  EXPECT_THAT(plain.out, ::testing::Not(HasSubstr("Folding: ")));
+  EXPECT_THAT(explained.out, HasSubstr("ranks are simulated as "));
+  EXPECT_THAT(explained.out, HasSubstr("Kernels on the critical path"));
+  EXPECT_THAT(run_program(scenario + " --explain --set fold=off").out,
+              HasSubstr("Folding: none, the scenario says fold: off"));
+}
+
 #ifndef __SANITIZE_ADDRESS__  // whose shadow memory alone is more than the limit
 TEST(Usage, OutOfMemoryIsExitOne) {
   const Scratch scratch;

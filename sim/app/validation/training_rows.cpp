@@ -33,7 +33,7 @@ constexpr std::array kHabits{
     FrameworkHabits{"pytorch-fsdp", AttentionKind::eager, 0, false, false, true, true, false, false, std::nullopt,
                     kSelective, FlashGeneration::first},
     FrameworkHabits{"torchtitan", AttentionKind::eager, 0, false, false, true, true, false, false, Dtype::fp32,
-                    Recompute::operators, FlashGeneration::second, 0, true},
+                    Recompute::operators, FlashGeneration::second, 0, true, true},
 };
 
 template <class T>
@@ -46,6 +46,7 @@ constexpr std::array kShardings{Choice{"none", Sharding::none}, Choice{"zero1", 
                                 Choice{"fsdp", Sharding::zero3}};
 constexpr std::array kRecomputes{Choice{"none", Recompute::none}, Choice{"selective", Recompute::selective},
                                  Choice{"full", Recompute::full}};
+constexpr std::array kRowScales{Choice{"tensorwise", false}, Choice{"rowwise", true}};
 constexpr std::array kAttentions{Choice{"eager", AttentionKind::eager}, Choice{"flash", AttentionKind::flash}};
 
 template <class Choices>
@@ -107,6 +108,7 @@ Dtype read_precision(RowReader& row, BuildOptions& build) {
   if (!dtype && !name.empty()) row.mistake("precision", fmt::format("unknown dtype '{}'", name));
   if (!dtype || element_size(*dtype) >= Bytes(2)) return dtype.value_or(Dtype::bf16);
   build.products = dtype;  // the rest of the model stays in 16 bits
+  build.row_scales = choose(row, "fp8_recipe", kRowScales);
   return Dtype::bf16;
 }
 
@@ -140,6 +142,7 @@ void read_degrees(RowReader& row, const FrameworkHabits& habits, ParallelSpec& p
   parallel.asynchronous_tp = row.flag("async_tp");
   parallel.overlap = habits.overlap;
   parallel.scattered_messages = habits.scattered_messages;
+  parallel.tp_waits = habits.tp_waits && parallel.tp > 1;
   parallel.reduced_as = habits.reduced_as;
   // Megatron-LM's DistributedDataParallel: max(40 M, 1 M x replicas) elements.
   if (habits.bucket_elements > 0)
@@ -210,8 +213,24 @@ const FrameworkHabits& habits_of(std::string_view framework) {
   return found == kHabits.end() ? kHabits.front() : *found;
 }
 
+namespace {
+
+const FrameworkHabits& read_habits(RowReader& row) {
+  const std::string_view name = row.text("framework");
+  const FrameworkHabits& habits = habits_of(name);
+  if (habits.name == name) return habits;
+  std::vector<std::string> known;
+  for (const FrameworkHabits& other : kHabits)
+    if (!other.name.empty()) known.emplace_back(other.name);
+  row.mistake("framework", fmt::format("unknown framework '{}'{}; there are {}, or none for the common ones", name,
+                                       did_you_mean(name, known), fmt::join(known, ", ")));
+  return habits;
+}
+
+}  // namespace
+
 TrainingRow read_training_row(RowReader& row, Catalogue& catalogue) {
-  const FrameworkHabits& habits = habits_of(row.text("framework"));
+  const FrameworkHabits& habits = read_habits(row);
   RunSpec spec;
   spec.scenario = "validate";
   spec.context.runtime = Runtime::pytorch;

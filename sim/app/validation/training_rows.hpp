@@ -34,6 +34,7 @@ struct FrameworkHabits {
   FlashGeneration flash;
   double bucket_elements = 0;          // at least so many gradients in a bucket, 1 M per replica; 0: PyTorch's bytes
   bool micro_batch_per_stage = false;  // its default in a pipeline: as many micro-batches as stages
+  bool tp_waits = false;               // for sums of gradients over tp
 };
 const FrameworkHabits& habits_of(std::string_view framework);
 

@@ -70,8 +70,11 @@ TEST_F(MegatronArguments, AMixtral) {
       "--num-layers 32 --hidden-size 4096 --ffn-hidden-size 14336 --num-attention-heads 32 --group-query-attention "
       "--num-query-groups 8 --seq-length 4096 --vocab-size 32000 --swiglu --normalization RMSNorm "
       "--untie-embeddings-and-output-weights --num-experts 8 --expert-model-parallel-size 8 --micro-batch-size 1 "
-      "--global-batch-size 64 --bf16 --transformer-impl transformer_engine");
+      "--global-batch-size 64 --bf16 --transformer-impl transformer_engine --moe-ffn-hidden-size 1408 --kv-channels "
+      "64");
   EXPECT_EQ(spec.model.experts, 8);
+  EXPECT_EQ(spec.model.expert_ffn, 1408);
+  EXPECT_EQ(spec.model.head_dim, 64);
   EXPECT_EQ(spec.model.kv_heads, 8);
   EXPECT_EQ(spec.parallel.ep, 8);
 }
@@ -98,7 +101,17 @@ TEST_F(MegatronArguments, MistakesComeTogether) {
   EXPECT_THAT(why, HasSubstr("args.sh:2:1: error: --hidden-size: expected a positive whole number, found 'wide'"));
   EXPECT_THAT(why, HasSubstr("missing option --global-batch-size"));
   EXPECT_THAT(why, HasSubstr("24 layers are not divided over 4 stages"));
-  EXPECT_THAT(why, HasSubstr("experts are read with --swiglu alone"));
+  EXPECT_THAT(why, HasSubstr("args.sh:3:1: error: --num-experts: experts are read with --swiglu alone"));
+}
+
+TEST_F(MegatronArguments, AMissingOptionIsPerhapsAMisspeltOne) {
+  const std::string why = refusal("--num-layers 24 --hidden-size 64 --num-attention-heads 16\n--seq-lenght 64");
+  EXPECT_THAT(why, HasSubstr("args.sh:2:1: error: missing option --seq-length; is '--seq-lenght' meant for it?"));
+}
+
+TEST_F(MegatronArguments, HeadsOfAnotherWidthNeedALlama) {
+  const std::string why = refusal("--num-layers 24 --hidden-size 64 --num-attention-heads 16\n--kv-channels 8");
+  EXPECT_THAT(why, HasSubstr("args.sh:2:1: error: --kv-channels: other than hidden-size / heads, 4, is read"));
 }
 
 }  // namespace

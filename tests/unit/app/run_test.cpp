@@ -3,6 +3,7 @@
 
 #include "sim/app/run.hpp"
 #include "sim/base/error.hpp"
+#include "sim/base/text.hpp"
 #include "sim/graph/allocations.hpp"
 
 namespace tessera {
@@ -134,6 +135,32 @@ TEST(Run, ASmallerBatchIsSuggestedWhereItHelps) {
   EXPECT_THAT(refusal(spec), HasSubstr("  - a batch of "));
 }
 
+TEST(Run, RecomputationIsAdvisedWhereActivationsAreTooMuch) {
+  RunSpec spec = training(1, 4);
+  spec.build.batch = 8;
+  ParallelSpec full = spec.parallel;
+  full.recompute = Recompute::full;
+  const Bytes size = memory_footprint(spec.model, spec.build, build_graph(spec.model, spec.build), full).total();
+  spec.cluster.gpu.memory = size;
+  EXPECT_THAT(refusal(spec), HasSubstr("  - recompute: full (" + format(size) + ")"));
+}
+
+TEST(Run, ShardingIsAdvisedWhereTheStateIsTooMuch) {
+  RunSpec spec = training(1, 8);
+  ParallelSpec sharded = spec.parallel;
+  sharded.sharding = Sharding::zero1;
+  const Bytes size = memory_footprint(spec.model, spec.build, build_graph(spec.model, spec.build), sharded).total();
+  spec.cluster.gpu.memory = size;
+  EXPECT_THAT(refusal(spec), HasSubstr("  - sharding: zero1 (" + format(size) + ")"));
+}
+
+TEST(Run, RemediesAreCombinedWhereNoneIsEnough) {
+  RunSpec spec = training(1, 8);
+  spec.build.batch = 8;
+  spec.cluster.gpu.memory = Bytes(2.2e9);
+  EXPECT_THAT(refusal(spec), HasSubstr("  - together: a micro-batch of 1 per GPU, recompute: "));
+}
+
 TEST(Run, NoWiderGroupIsAdvisedThanThereAreGpusFor) {
   for (const int pp : {4, 8}) {  // of eight GPUs
     RunSpec spec = training(1, 1);
@@ -141,7 +168,7 @@ TEST(Run, NoWiderGroupIsAdvisedThanThereAreGpusFor) {
     spec.cluster.gpu.memory = Bytes(1.5e9);
     const std::string why = refusal(spec);
     EXPECT_THAT(why, HasSubstr("What would make it fit:"));
-    EXPECT_THAT(why, testing::Not(HasSubstr(pp == 8 ? "  - tp " : "  - tp 4")));
+    EXPECT_THAT(why, testing::Not(HasSubstr(pp == 8 ? "tp 2" : "tp 4")));
   }
 }
 

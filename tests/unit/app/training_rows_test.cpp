@@ -75,6 +75,22 @@ TEST(TrainingRow, NarrowPrecisionIsThatOfTheProducts) {
   EXPECT_TRUE(spec.model.gated_ffn);
 }
 
+TEST(TrainingRow, AnUnknownFrameworkIsNoDefault) {
+  const Read r =
+      read("dgx-h100,8,bf16,L,llama,32,4096,14336,32,8,128256,8192,1,8,1,1,1,8,1,0,fsdp,none,flash,torchtitn,1,1");
+  EXPECT_THAT(r.mistakes, HasSubstr("framework: unknown framework 'torchtitn'; did you mean 'torchtitan'?"));
+}
+
+TEST(TrainingRow, DTensorWaitsForItsSums) {
+  for (const bool waits : {true, false}) {
+    const Read r =
+        read(std::string("dgx-h100,8,bf16,L,llama,32,4096,14336,32,8,128256,8192,1,8,8,1,1,1,1,1,none,none,") +
+             (waits ? "flash,torchtitan,1,1" : "flash,megatron-core,1,1"));
+    EXPECT_EQ(r.mistakes, "");
+    EXPECT_EQ(r.row.runs.front().parallel.tp_waits, waits);
+  }
+}
+
 // 96 layers on 8 stages: 1, 2, 3, 4, 6, 12 chunks; of 24 micro-batches, 12, or 6, which 8 divides, or does not.
 TEST(TrainingRow, OpenCellsAreAllThatTheAuthorsCouldHaveChosen) {
   const Read r =

@@ -116,6 +116,29 @@ TEST(BuildGraph, AdamMovesTwentyEightBytesAParameter) {
   EXPECT_EQ(bytes_of(build("qwen3-8b", {.mode = Mode::training}), Phase::optimizer), 0);
 }
 
+// Operands of a product with rows' scales are read at 2 B and written at 1 B an element, once for each of the two
+// products that read them: inputs and weights in forward and in backward, results' gradients twice.
+TEST(BuildGraph, RowsScalesAreAPassForEveryProduct) {
+  const ModelConfig c = find_model("llama-2-7b");
+  const auto casts = [](bool row_scales) {
+    const Graph graph = build("llama-2-7b", {.mode = Mode::training,
+                                             .dtype = Dtype::bf16,
+                                             .attention = AttentionKind::flash,
+                                             .fused = true,
+                                             .products = Dtype::fp8,
+                                             .row_scales = row_scales});
+    double sum = 0;
+    for (const Operator& op : graph.operators)
+      if (graph.names[op.name] == "cast") sum += traffic(op.kernel).total().value();
+    return sum;
+  };
+  const double tokens = kBatch * kSequence, h = static_cast<double>(c.hidden), f = static_cast<double>(c.ffn);
+  const double inputs = tokens * (3 * h + f), results = tokens * (3 * h + h + 2 * f + h);
+  const double weights = 3 * h * h + h * h + 3 * h * f, layers = static_cast<double>(c.layers);
+  EXPECT_EQ(casts(false), layers * 2 * (inputs + results));
+  EXPECT_EQ(casts(true), layers * 3 * (2 * inputs + 2 * results + 2 * weights));
+}
+
 TEST(BuildGraph, EveryGradientIsCompletedOnce) {
   for (const std::string& model : builtin_models()) {
     for (const bool accumulate : {true, false}) {

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <functional>
 #include <map>
 #include <set>
@@ -113,6 +114,51 @@ TEST(SequenceParallel, ScattersEverySumAndGathersItAgain) {
   EXPECT_EQ(scattered.bytes, 4 * hidden);
   EXPECT_EQ(sent(plan, CollectiveKind::all_gather, Dimension::tp, in_layer).bytes, (2 + 2 + 2) * hidden);
   EXPECT_EQ(sent(make_plan(graph, {.tp = 4}), CollectiveKind::all_reduce, Dimension::tp, in_layer).bytes, 4 * hidden);
+}
+
+/// Of the sums over tp in backward: whether anything runs on the compute stream between what they wait for and what
+/// waits for them.
+int hidden_sums(const ParallelSpec& spec) {
+  const Plan plan = make_plan(training("llama-2-7b"), spec);
+  int hidden = 0;
+  for (std::size_t sum = 0; sum < plan.tasks.size(); ++sum) {
+    const Task& task = plan.tasks[sum];
+    const auto* c = std::get_if<Collective>(&task.work);
+    if (c == nullptr || c->kind != CollectiveKind::reduce_scatter || c->over != Dimension::tp) continue;
+    if (task.phase != Phase::backward) continue;
+    std::size_t ready = 0;
+    for (const TaskId before : task.after) ready = std::max(ready, static_cast<std::size_t>(before));
+    std::size_t wanted = sum + 1;
+    const auto waits = [&](const Task& t) {
+      return std::ranges::find(t.after, static_cast<TaskId>(sum)) != t.after.end();
+    };
+    while (wanted < plan.tasks.size() && !waits(plan.tasks[wanted])) ++wanted;
+    for (std::size_t t = ready + 1; t < wanted; ++t)
+      if (plan.tasks[t].stream == StreamKind::compute) {
+        ++hidden;
+        break;
+      }
+  }
+  return hidden;
+}
+
+// Megatron-LM's sums of gradients hide behind the parameters' gradients (two a layer, and the head's); DTensor's are
+// waited for. What is asynchronous is one product with its own sum: in backward no sum is of one product.
+TEST(SequenceParallel, GradientsSumsAreHiddenOrWaitedFor) {
+  const int sums = 2 * 32 + 1;
+  EXPECT_EQ(hidden_sums({.tp = 4, .sequence_parallel = true}), sums);
+  EXPECT_EQ(hidden_sums({.tp = 4, .sequence_parallel = true, .asynchronous_tp = true}), sums);
+  EXPECT_EQ(hidden_sums({.tp = 4, .sequence_parallel = true, .tp_waits = true}), 0);
+  EXPECT_EQ(hidden_sums({.tp = 4, .sequence_parallel = true, .asynchronous_tp = true, .tp_waits = true}), 0);
+}
+
+TEST(SequenceParallel, WhoeverWaitsSendsAsMuchButKeepsItsInputs) {
+  const Graph graph = training("llama-2-7b");
+  const auto in_layer = [](const Task& task) { return task.layer == 7; };
+  const Plan plan = make_plan(graph, {.tp = 4, .sequence_parallel = true, .tp_waits = true});
+  const double hidden = graph.hidden_states.value();
+  EXPECT_EQ(sent(plan, CollectiveKind::reduce_scatter, Dimension::tp, in_layer).bytes, 4 * hidden);
+  EXPECT_EQ(sent(plan, CollectiveKind::all_gather, Dimension::tp, in_layer).bytes, (2 + 2) * hidden);
 }
 
 TEST(SequenceParallel, DividesTheNorms) {
