@@ -67,7 +67,7 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"waiting_without_tp", "{tp: 2, dp: 4, bucket: 25 MiB}", "{tp_waits: true}", 12, 15, "tp_waits: is about"},
         Case{"load_without_experts", "bucket: 25 MiB", "expert_load: 2", 12, 15, "expert_load: ep is 1"},
         Case{"rows_of_no_products", "      dtype: bf16", "      row_scales: true", 7, 19, "is about 'products'"},
-        Case{"products_that_the_gpu_lacks", "      dtype: bf16", "      products: nvfp4", 4, 5, "has no nvfp4"},
+        Case{"products_that_the_gpu_lacks", "      dtype: bf16", "      products: nvfp4", 5, 7, "has no nvfp4"},
         Case{"no_stages", "{tp: 2, dp: 4, bucket: 25 MiB}", "{tp: 2, pp: 0}", 12, 27, "must be positive, found 0"},
         Case{"stages_that_do_not_divide", "{tp: 2, dp: 4, bucket: 25 MiB}", "{tp: 2, pp: 3}", 12, 15,
              "tp 2 x pp 3 does not divide the 8 GPUs"},
