@@ -178,6 +178,10 @@ class TileModel final : public LatencyModel {
 
 FamilyWeights TileModel::read_family(const std::filesystem::path& file, const Family& family) {
   FamilyWeights weights = read_weights(file);
+  if (weights.family != family.name)
+    throw InputError(Diagnostic{
+        .file = file.string(),
+        .message = fmt::format("holds the weights of '{}', expected those of '{}'", weights.family, family.name)});
   const auto same_input = [](const InputRange& a, std::string_view b) { return a.name == b; };
   const auto same_constant = [](const auto& a, const NamedConstant& b) { return a.first == b.name; };
   if (!std::ranges::equal(weights.inputs, family.inputs, same_input) ||

@@ -14,6 +14,10 @@ namespace tessera {
 
 namespace {
 
+/// Fitted numbers are far smaller; beyond, a file is damaged and predictions would overflow.
+constexpr double kLargestNet = 1e4, kLargestConstant = 1e7, kLargestInput = 1e6, kLargestBar = 50;
+constexpr std::int64_t kWidestLayer = 1 << 16;
+
 /// Part of each tail that does not count as fitted: single outliers would hide an extrapolation.
 constexpr double kTail = 0.001;
 
@@ -32,7 +36,12 @@ Json json_of(std::span<const float> values) {
 std::vector<float> floats_of(const Json& json) {
   std::vector<float> values;
   values.reserve(json.items().size());
-  for (const Json& item : json.items()) values.push_back(static_cast<float>(item.number()));
+  for (const Json& item : json.items()) {
+    const double value = item.number();
+    if (!(std::abs(value) <= kLargestNet))
+      throw RunError(fmt::format("weights: a net holds {:g}, expected at most {:g}", value, kLargestNet));
+    values.push_back(static_cast<float>(value));
+  }
   return values;
 }
 
@@ -49,17 +58,24 @@ Json json_of(const Mlp& net) {
   return layers;
 }
 
+int width_of(const Json& json) {
+  const std::int64_t width = json.integer();
+  if (width < 1 || width > kWidestLayer)
+    throw RunError(fmt::format("weights: a layer's width is {}, expected 1 to {}", width, kWidestLayer));
+  return static_cast<int>(width);
+}
+
 Mlp net_of(const Json& json) {
   std::vector<DenseLayer> layers;
   for (const Json& item : json.items()) {
-    DenseLayer layer{static_cast<int>(item.at("inputs").integer()), static_cast<int>(item.at("outputs").integer()),
-                     floats_of(item.at("weights")), floats_of(item.at("bias"))};
+    DenseLayer layer{width_of(item.at("inputs")), width_of(item.at("outputs")), floats_of(item.at("weights")),
+                     floats_of(item.at("bias"))};
     const auto in = static_cast<std::size_t>(layer.inputs), out = static_cast<std::size_t>(layer.outputs);
     if (layer.weights.size() != in * out || layer.bias.size() != out) {
       throw RunError(fmt::format("weights: a layer of {} x {} holds {} weights and {} biases", out, in,
                                  layer.weights.size(), layer.bias.size()));
     }
-    if (layer.inputs < 1 || layer.outputs < 1 || (!layers.empty() && layer.inputs != layers.back().outputs)) {
+    if (!layers.empty() && layer.inputs != layers.back().outputs) {
       throw RunError(fmt::format("weights: a layer of {} x {} does not follow on the one before", out, in));
     }
     layers.push_back(std::move(layer));
@@ -108,6 +124,11 @@ Bar bar_of(const Json& json) {
   const auto& scale = json.at("log_scale").items();
   if (scale.size() != bar.log_scale.size()) throw RunError("weights: an error bar of another version");
   for (std::size_t i = 0; i < scale.size(); ++i) bar.log_scale[i] = scale[i].number();
+  const bool bounded = std::ranges::all_of(bar.log_scale, [](double v) { return std::abs(v) <= kLargestBar; });
+  const auto within = [](double low, double value, double high) { return low <= value && value <= high; };
+  if (!bounded || !within(-kLargestBar, bar.p10, 0) || !within(0, bar.p90, kLargestBar) ||
+      !within(0, bar.shared, kLargestBar) || !within(0, bar.own, kLargestBar))
+    throw RunError("weights: an error bar that is none: expected p10 <= 0 <= p90, shared and own of at least 0");
   return bar;
 }
 
@@ -154,8 +175,29 @@ Json json_of(const InputRange& range) {
 InputRange range_of(const Json& json) {
   InputRange range{json.at("name").text(), json.at("mean").number(), json.at("deviation").number(),
                    json.at("low").number(), json.at("high").number()};
-  if (range.deviation > 0 && range.low <= range.high) return range;
+  const double largest = std::max({std::abs(range.mean), range.deviation, std::abs(range.low), std::abs(range.high)});
+  if (range.deviation > 0 && range.low <= range.high && largest <= kLargestInput) return range;
   throw RunError(fmt::format("weights: input '{}' has no range", range.name));
+}
+
+double constant_of(const std::string& name, const Json& json) {
+  const double value = json.number();
+  if (value > 0 && value <= kLargestConstant) return value;
+  throw RunError(
+      fmt::format("weights: constant '{}' is {:g}, expected above 0 and at most {:g}", name, value, kLargestConstant));
+}
+
+std::vector<Runtime> runtimes_of(const Json& json) {
+  std::vector<Runtime> runtimes;
+  for (const Json& name : json.items()) {
+    const Runtime runtime = parse_runtime(name.text());
+    if (to_string(runtime) != name.text() || runtime == Runtime::unspecified)
+      throw RunError(fmt::format("weights: unknown runtime '{}'", name.text()));
+    if (std::ranges::find(runtimes, runtime) != runtimes.end())
+      throw RunError(fmt::format("weights: runtime '{}' twice", name.text()));
+    runtimes.push_back(runtime);
+  }
+  return runtimes;
 }
 
 }  // namespace
@@ -320,11 +362,10 @@ FamilyWeights weights_from_json(const Json& json) {
   for (const Json& row : json.at("left_out").items()) weights.left_out.push_back(left_out_of(row));
   weights.unseen = bar_of(json.at("bar_unseen"));
   weights.seen = bar_of(json.at("bar_seen"));
-  for (const auto& [name, value] : json.at("constants").fields()) weights.constants.emplace_back(name, value.number());
+  for (const auto& [name, value] : json.at("constants").fields())
+    weights.constants.emplace_back(name, constant_of(name, value));
   for (const Json& range : json.at("inputs").items()) weights.inputs.push_back(range_of(range));
-  for (const Json& name : json.at("runtimes").items()) {
-    weights.runtimes.push_back(parse_runtime(name.text()));
-  }
+  weights.runtimes = runtimes_of(json.at("runtimes"));
   weights.nets = nets_of(json.at("nets"), weights);
   weights.seen_nets = nets_of(json.at("seen_nets"), weights);
   return weights;

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
@@ -45,8 +46,8 @@ class Calibrate final : public Command {
     app.add_option("--model", model_, "tile (the default), or another fitted model: habitat, li, neusight");
     app.add_option("--net", rival_.nets, "only these of neusight's or habitat's networks: bmm, linear, ...")
         ->delimiter(',');
-    app.add_option("--epochs", rival_.epochs, "epochs of those networks (default: the paper's 100)");
-    app.add_option("--seed", rival_.seed, "seed of those networks (default: 0)");
+    app.add_option("--epochs", epochs_, "epochs of those networks (default: the paper's 100)");
+    app.add_option("--seed", seed_, "seed of those networks (default: 0)");
     app.add_flag("!--no-error-table", options_.error_table, "skip the refits without each GPU: faster, no error bars");
     app.add_flag("--json", json_, "print the errors on GPUs left out as JSON");
   }
@@ -55,6 +56,7 @@ class Calibrate final : public Command {
     if (!gpu_.gpu.empty() || !gpu_.files.empty()) return make_profile();
     if (!gpu_.where.empty() || !gpu_.weights.empty())
       throw InputError(Diagnostic{gpu_.where.empty() ? "--weights" : "--where", 0, 0, "goes with --gpu"});
+    check_model_options();
     options_.data = training_data(data_, "calibrate");
     options_.leave_out = left_out_gpus(options_.leave_out);
     if (model_ != "tile") return fit_other();
@@ -72,14 +74,35 @@ class Calibrate final : public Command {
   }
 
  private:
+  [[nodiscard]] bool has_net_options() const { return epochs_ || seed_ || !rival_.nets.empty(); }
+
+  /// Options that this model would ignore.
+  void check_model_options() const {
+    std::vector<Diagnostic> wrong;
+    const auto refuse = [&](bool given, const char* flag, const char* why) {
+      if (given) wrong.push_back({flag, 0, 0, why});
+    };
+    const bool nets = model_ != "tile" && model_ != "li", ours = model_ == "tile";
+    constexpr const char* kNets = "goes with --model neusight or habitat, which have nets";
+    refuse(!nets && !rival_.nets.empty(), "--net", kNets);
+    refuse(!nets && epochs_, "--epochs", kNets);
+    refuse(!nets && seed_, "--seed", kNets);
+    refuse(!ours && !options_.families.empty(), "--family", "goes with --model tile; other models have no families");
+    refuse(!ours && !options_.error_table, "--no-error-table", "goes with --model tile; others make no error table");
+    refuse(!ours && json_, "--json", "goes with --model tile; others make no error table");
+    if (!wrong.empty()) throw InputError(std::move(wrong));
+  }
+
   int make_profile() {
     if (gpu_.gpu.empty() || gpu_.files.empty())
       throw InputError(Diagnostic{gpu_.gpu.empty() ? "--measurements" : "--gpu", 0, 0,
                                   gpu_.gpu.empty() ? "needs --gpu, the GPU that was measured"
                                                    : "needs --measurements, files of kernels measured on it"});
-    if (!data_.empty() || !options_.families.empty() || !options_.leave_out.empty() || model_ != "tile")
-      throw InputError(
-          Diagnostic{"--gpu", 0, 0, "makes a profile; --data, --family, --leave-out and --model fit weights"});
+    if (!data_.empty() || !options_.families.empty() || !options_.leave_out.empty() || model_ != "tile" ||
+        !options_.error_table || has_net_options())
+      throw InputError(Diagnostic{"--gpu", 0, 0,
+                                  "makes a profile; --data, --epochs, --family, --leave-out, --model, --net, "
+                                  "--no-error-table and --seed fit weights"});
     gpu_.out = out_;
     gpu_.json = json_;
     calibrate_gpu(gpu_);
@@ -88,6 +111,8 @@ class Calibrate final : public Command {
 
   /// NeuSight and its baselines: a folder of their own, next to our weights.
   int fit_other() {
+    if (epochs_) rival_.epochs = *epochs_;
+    if (seed_) rival_.seed = *seed_;
     rival_.data = options_.data;
     rival_.leave_out = options_.leave_out;
     rival_.out = out_.empty() ? home() / "calibration" / "rivals" / model_ : std::filesystem::path(out_);
@@ -171,6 +196,8 @@ class Calibrate final : public Command {
   FitOptions options_;
   RivalFit rival_;
   GpuCalibration gpu_;
+  std::optional<int> epochs_;
+  std::optional<std::uint64_t> seed_;
   std::string data_, out_, model_ = "tile";
   bool json_ = false;
 };

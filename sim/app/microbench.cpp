@@ -9,6 +9,8 @@
 #include <CLI/CLI.hpp>
 
 #include "calibration/microbench/session.hpp"
+#include "models/profile.hpp"
+#include "models/support.hpp"
 #include "sim/app/progress.hpp"
 #include "sim/app/verbs.hpp"
 #include "sim/base/error.hpp"
@@ -43,7 +45,13 @@ class Microbench final : public Command {
   int run() override {
     check_options();
     const GpuSpec gpu = find_gpu(gpu_);
+    check_machine(gpu);
     const Plan plan = microbench::make_plan(gpu, options_);
+    if (plan.cases.empty())
+      throw InputError(Diagnostic{.file = "--minutes",
+                                  .message = fmt::format("no case of these benchmarks and number formats takes less "
+                                                         "than {:g} minutes on {}",
+                                                         minutes_, gpu.name)});
     if (!plan_only_) return measure(gpu, plan);
     json_ ? print_json(gpu, plan) : print(gpu, plan);
     return 0;
@@ -67,9 +75,31 @@ class Microbench final : public Command {
       mistake("--minutes", fmt::format("expected more than 0 and at most 1440, found {}", minutes_));
     if (!plan_only_ && out_.empty()) mistake("--out", "expected the folder for the measurements (or give --plan)");
     if (!plan_only_ && date_.empty()) mistake("--date", "expected the day of the measurement, such as 2026-05-31");
+    if (!date_.empty() && !is_date(date_))
+      mistake("--date", fmt::format("expected a date such as 2026-05-31, found '{}'", date_));
+    if (device_ < 0) mistake("--device", fmt::format("expected 0 or more, found {}", device_));
+    if (cases_ && !plan_only_) mistake("--cases", "goes with --plan");
+    if (retry_ && plan_only_) mistake("--retry", "goes with a measurement; drop it or --plan");
     if (!wrong.empty()) throw InputError(std::move(wrong));
     options_.budget = Seconds(60 * minutes_);
-    if (!platform_.empty()) platform_ = find_cluster(platform_).name;
+  }
+
+  /// What the GPU and the platform cannot be asked for.
+  void check_machine(const GpuSpec& gpu) {
+    if (gpu.vendor != "NVIDIA")
+      throw InputError(Diagnostic{
+          .file = "--gpu",
+          .message = fmt::format("{} is of {}; the benchmarks are CUDA, for GPUs of NVIDIA", gpu.name, gpu.vendor)});
+    for (const Dtype dtype : options_.dtypes)
+      if (const auto wrong = dtype_error(dtype, gpu))
+        throw InputError(Diagnostic{.file = "--dtype", .message = *wrong});
+    if (platform_.empty()) return;
+    const ClusterSpec platform = find_cluster(platform_);
+    if (platform.gpu.name != gpu.name)
+      throw InputError(Diagnostic{
+          .file = "--platform",
+          .message = fmt::format("{} has {} GPUs, --gpu says {}", platform.name, platform.gpu.name, gpu.name)});
+    platform_ = platform.name;
   }
 
   int measure(const GpuSpec& gpu, const Plan& plan) {

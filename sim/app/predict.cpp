@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 #include <CLI/CLI.hpp>
 
+#include "models/support.hpp"
 #include "sim/app/profiles.hpp"
 #include "sim/app/run.hpp"
 #include "sim/app/scenario.hpp"
@@ -186,6 +187,8 @@ class Predict final : public Command {
     const KernelRow row = read_kernel_row(reader, catalogue);
     mistakes.check();
     if (const auto wrong = shape_error(row.kernel)) throw InputError(Diagnostic{"", 0, 0, *wrong});
+    if (const auto wrong = dtype_error(row.kernel.dtype, *row.gpu))
+      throw InputError(Diagnostic{.message = "--dtype: " + *wrong});
     const auto latency = make_latency_model(latency_model_);
     std::vector<Profile> profiles;
     if (!profile_.empty()) profiles.push_back(load_profile_for(*row.gpu, profile_, latency_model_));

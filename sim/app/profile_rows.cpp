@@ -4,10 +4,10 @@
 #include <array>
 #include <cmath>
 #include <optional>
-#include <system_error>
 
 #include <fmt/format.h>
 
+#include "sim/app/input_files.hpp"
 #include "sim/app/validation/catalogue.hpp"
 #include "sim/app/validation/kernel_rows.hpp"
 #include "sim/app/validation/kind.hpp"
@@ -144,17 +144,6 @@ void read_date(const CsvTable& table, std::span<const std::size_t> chosen, Profi
   }
 }
 
-/// A file given twice would count its rows twice.
-void require_different(std::span<const std::filesystem::path> files) {
-  for (std::size_t i = 0; i < files.size(); ++i)
-    for (std::size_t j = 0; j < i; ++j) {
-      std::error_code absent;
-      if (std::filesystem::equivalent(files[i], files[j], absent))
-        throw InputError(
-            Diagnostic{.file = "--measurements", .message = fmt::format("{} is given twice", files[i].string())});
-    }
-}
-
 void require_usable(std::span<const std::filesystem::path> files, const GpuSpec& gpu, const ProfileRows& rows) {
   if (!rows.kernels.empty() || rows.launch) return;
   std::vector<std::string> reasons;
@@ -173,7 +162,7 @@ ProfileRows read_profile_rows(std::span<const std::filesystem::path> files, cons
   Mistakes mistakes;
   const std::vector<Condition> conditions = parse_where(where);
   FileRows reader(gpu, model, rows, mistakes);
-  require_different(files);
+  require_different(files, "--measurements");
   for (const std::filesystem::path& file : files) {
     const CsvTable table = CsvTable::read(file);
     if (const MeasurementKind kind = kind_of(table, file.string()); kind != MeasurementKind::kernel)

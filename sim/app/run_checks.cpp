@@ -3,6 +3,7 @@
 
 #include <fmt/format.h>
 
+#include "models/support.hpp"
 #include "sim/app/scenario_checks.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
@@ -103,11 +104,7 @@ void check_effects(Reader& r, const RunSection& s, const ModelConfig& model) {
 }  // namespace
 
 void check_dtype(Reader& r, Dtype dtype, const GpuSpec& gpu, std::string_view key) {
-  if (gpu.peak_of(dtype) > FlopsPerSec()) return;
-  std::vector<std::string_view> there;
-  for (const Dtype other : kDtypes)
-    if (gpu.peak_of(other) > FlopsPerSec()) there.push_back(to_string(other));
-  r.error(key, fmt::format("{} has no {}; it has {}", gpu.name, to_string(dtype), fmt::join(there, ", ")));
+  if (const auto wrong = dtype_error(dtype, gpu)) r.error(key, *wrong);
 }
 
 namespace {

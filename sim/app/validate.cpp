@@ -13,6 +13,7 @@
 #include <CLI/CLI.hpp>
 
 #include "models/latency_model.hpp"
+#include "sim/app/input_files.hpp"
 #include "sim/app/output_path.hpp"
 #include "sim/app/profiles.hpp"
 #include "sim/app/progress.hpp"
@@ -80,9 +81,16 @@ class Validate final : public Command {
       if (std::filesystem::equivalent(file, out_, absent))
         throw InputError(Diagnostic{"--out", 0, 0, fmt::format("would overwrite the measurements in {}", out_)});
     }
+    require_different(options_.files, "FILE");
     require_output_file(out_);
+    if (leave_out_.empty() && !data_.empty())
+      throw InputError(Diagnostic{"--data", 0, 0, "goes with --leave-out, whose fits read it"});
+    if (!leave_out_.empty() && latency_model_ != kCalibratedModel)
+      throw InputError(Diagnostic{
+          "--leave-out", 0, 0, fmt::format("fits the latency model '{}', not '{}'", kCalibratedModel, latency_model_)});
     if (host_launch_ && !(*host_launch_ >= 0 && *host_launch_ <= kLongestLaunch))
-      throw InputError(Diagnostic{"--host-launch", 0, 0, fmt::format("expected 0 to {} us", kLongestLaunch)});
+      throw InputError(Diagnostic{"--host-launch", 0, 0,
+                                  fmt::format("expected 0 to {} us, found {}", kLongestLaunch, *host_launch_)});
     if (fail_above_text_) fail_above_ = percentage(*fail_above_text_);
   }
 

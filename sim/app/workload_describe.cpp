@@ -60,8 +60,14 @@ void check_batches(Reader& r, const WorkloadSection& s) {
 
 void describe(Reader& r, WorkloadSection& s) {
   std::optional<std::int64_t> fixed_sequence;  // of a known model
+  bool attends = true;
   r.required("model", s.model, "a built-in model (`tessera list models`) or a Hugging Face config.json");
-  if (r.has("model") && r.ok()) look_up(r, "model", [&] { fixed_sequence = find_model(s.model).fixed_sequence; });
+  if (r.has("model") && r.ok())
+    look_up(r, "model", [&] {
+      const ModelConfig model = find_model(s.model);
+      fixed_sequence = model.fixed_sequence;
+      attends = model.network.empty();
+    });
   r.required("mode", s.mode, "inference: one forward pass over the prompts (prefill); training: one optimizer step");
   r.optional("dtype", s.dtype, "of weights, activations and gradients");
   r.optional("sequence", s.sequence, "tokens per sample; models of images have none");
@@ -70,6 +76,7 @@ void describe(Reader& r, WorkloadSection& s) {
   r.optional("micro_batch", s.micro_batch,
              "training: samples that one replica computes at once; a policy that chooses needs none");
   r.optional("attention", s.attention, "eager writes the score matrix to memory, flash does not");
+  if (r.has("attention") && !attends) r.error("attention", fmt::format("{} has none; leave it out", s.model));
   r.optional("recompute", s.recompute,
              "activations computed again in backward: the attention core, all but every second product, whole layers");
   r.optional("optimizer", s.optimizer, "default: adam in training (fp32 master weights and two moments)");

@@ -55,6 +55,7 @@ std::string name_mistake(std::string_view name, const std::vector<std::string_vi
     for (std::string& candidate : catalogue(kind)) candidates.push_back(std::move(candidate));
   }
   std::string hint = did_you_mean(name, candidates);
+  if (candidates.empty()) hint = "; there are none yet, give a path that ends in .yaml";
   if (hint.empty()) hint = fmt::format("; known are {}", fmt::join(candidates, ", "));
   return fmt::format("no {} named '{}'{}", what, name, hint);
 }

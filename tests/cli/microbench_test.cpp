@@ -36,6 +36,22 @@ TEST(Microbench, EveryMistakeIsNamed) {
   EXPECT_THAT(flags.err, AllOf(HasSubstr("--dtype: error: unknown dtype 'fp61'; did you mean 'fp16'?"),
                                HasSubstr("--minutes: error: expected more than 0"),
                                HasSubstr("--out: error: expected the folder"), HasSubstr("--date: error: expected")));
+  const Outcome values = run_program("microbench --gpu T4 --plan --date soon --device -1 --retry");
+  EXPECT_EQ(values.code, 2);
+  EXPECT_THAT(values.err, AllOf(HasSubstr("--date: error: expected a date such as 2026-05-31, found 'soon'"),
+                                HasSubstr("--device: error: expected 0 or more, found -1"),
+                                HasSubstr("--retry: error: goes with a measurement")));
+  const auto refused = [](const std::string& arguments) {
+    const Outcome outcome = run_program("microbench " + arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    return outcome.err;
+  };
+  EXPECT_THAT(refused("--gpu T4 --cases"), HasSubstr("--cases: error: goes with --plan"));
+  EXPECT_THAT(refused("--gpu MI300X --plan"), HasSubstr("--gpu: error: MI300X is of AMD; the benchmarks are CUDA"));
+  EXPECT_THAT(refused("--gpu T4 --plan --dtype fp8"), HasSubstr("--dtype: error: T4 has no fp8; it has fp32, fp16"));
+  EXPECT_THAT(refused("--gpu T4 --plan --platform dgx-h100"),
+              HasSubstr("--platform: error: dgx-h100 has H100-SXM-80GB GPUs, --gpu says T4"));
+  EXPECT_THAT(refused("--gpu T4 --plan --minutes 0.0001"), HasSubstr("takes less than 0.0001 minutes on T4"));
   EXPECT_EQ(run_program("microbench --plan").code, 2);
   const Outcome gpu = run_program("microbench --gpu T44 --plan");
   EXPECT_EQ(gpu.code, 2);

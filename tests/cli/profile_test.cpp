@@ -166,6 +166,8 @@ TEST(Calibrate, ProfileMistakesAreExitTwo) {
   EXPECT_THAT(message("--measurements " + other), HasSubstr("--measurements: error: needs --gpu"));
   EXPECT_THAT(message("--gpu L40SS --measurements " + other), HasSubstr("did you mean 'L40S'?"));
   EXPECT_THAT(message("--gpu A40 --family rows --measurements " + other), HasSubstr("makes a profile"));
+  for (const char* ignored : {"--seed 3", "--epochs 3", "--net bmm", "--no-error-table"})
+    EXPECT_THAT(message("--gpu A40 --measurements " + other + " " + ignored), HasSubstr("makes a profile"));
   EXPECT_THAT(message("--where gpu=A40"), HasSubstr("--where: error: goes with --gpu"));
   EXPECT_THAT(message("--gpu A40 --out x.txt --measurements " + other),
               HasSubstr("expected a file that ends in .yaml"));

@@ -141,6 +141,15 @@ TEST(Predict, SaysWhatIsWrong) {
   const Outcome gpu = run_program("predict --gpu H100-SMX-80GB gemm --m 1 --n 1 --k 1");
   EXPECT_EQ(gpu.code, 2);
   EXPECT_THAT(gpu.err, HasSubstr("did you mean 'H100-SXM-80GB'?"));
+  const Outcome dtype = run_program("predict --gpu T4 gemm --m 1 --n 1 --k 1");
+  EXPECT_EQ(dtype.code, 2);
+  EXPECT_THAT(dtype.err, HasSubstr("--dtype: T4 has no bf16; it has fp32, fp16, int8"));
+  const Outcome profile = run_program("predict --gpu T4 gemm --m 1 --n 1 --k 1 --dtype fp16 --profile none");
+  EXPECT_EQ(profile.code, 2);
+  EXPECT_THAT(profile.err, HasSubstr("no profile named 'none'; there are none yet, give a path that ends in .yaml"));
+  const Outcome attention = run_program("predict --gpu T4 --model resnet50 --batch 1 --dtype fp16 --attention flash");
+  EXPECT_EQ(attention.code, 2);
+  EXPECT_THAT(attention.err, HasSubstr("workload.attention: resnet50 has none; leave it out"));
   const Outcome op = run_program("predict --gpu T4 gem --m 1 --n 1 --k 1");
   EXPECT_THAT(op.err, HasSubstr("did you mean 'gemm'?"));
   EXPECT_EQ(run_program("predict --gpu T4").code, 2);

@@ -37,7 +37,8 @@ TEST(Validate, FailAboveDecidesTheExitCode) {
   const Outcome outcome = run_program(validate + " --fail-above 0.001");
   EXPECT_EQ(outcome.code, 1);
   EXPECT_THAT(outcome.err, HasSubstr("% is above 0.001 %"));
-  const Outcome none = run_program(validate + " --where gpu=T4 --fail-above 100");
+  const std::string fp8 = scratch.file("fp8.csv", "gpu,dtype,op,m,n,k,latency_ms\nT4,fp8,gemm,64,64,64,1\n");
+  const Outcome none = run_program("validate " + fp8 + " --fail-above 100");
   EXPECT_EQ(none.code, 1);
   EXPECT_THAT(none.err, HasSubstr("--fail-above: no row was predicted"));
 }
@@ -136,6 +137,27 @@ TEST(Validate, WrongUseIsExitTwo) {
   EXPECT_THAT(early.err, HasSubstr("did you mean 'gpu'?"));
 }
 
+TEST(Validate, OptionsWithoutEffectAreExitTwo) {
+  const Scratch scratch;
+  const std::string rows = scratch.file("k.csv", kKernels), validate = "validate " + rows;
+  const auto message = [&](const std::string& more) {
+    const Outcome outcome = run_program(validate + more);
+    EXPECT_EQ(outcome.code, 2) << more;
+    return outcome.err;
+  };
+  EXPECT_THAT(message(" --where op=rleu"),
+              HasSubstr("--where: error: no row meets 'op=rleu'; op is never 'rleu'; did you mean 'relu'?"));
+  EXPECT_THAT(message(" --where gpu=B300-SXM"), HasSubstr("gpu is never 'B300-SXM': there are V100-PCIE-32GB"));
+  EXPECT_THAT(message(" --where 'latency_ms>7'"), HasSubstr("--where: error: no row meets 'latency_ms>7'\n"));
+  EXPECT_THAT(message(" " + rows), HasSubstr("FILE: error: " + rows + " is given twice"));
+  EXPECT_THAT(message(" --by gpu,gpu"), HasSubstr("--by: error: 'gpu' is given twice"));
+  EXPECT_THAT(message(" --data " + scratch.path().string()), HasSubstr("--data: error: goes with --leave-out"));
+  EXPECT_THAT(message(" --leave-out T4 --latency-model li"),
+              HasSubstr("--leave-out: error: fits the latency model 'tile', not 'li'"));
+  EXPECT_THAT(message(" --host-launch 5"), HasSubstr("--host-launch: error: no file has training rows"));
+  EXPECT_THAT(message(" --host-launch -5"), HasSubstr("expected 0 to 1000000 us, found -5"));
+}
+
 TEST(Validate, SaysWhichRuntimesItDoesNotKnow) {
   const Scratch scratch;
   const std::string file = scratch.file("k.csv",
@@ -145,7 +167,7 @@ TEST(Validate, SaysWhichRuntimesItDoesNotKnow) {
   const Outcome outcome = run_program("validate " + file);
   EXPECT_EQ(outcome.code, 0) << outcome.err;
   EXPECT_THAT(outcome.out, HasSubstr("note, 1 rows: runtime 'pytorh' is none of pytorch, trtllm, vllm, sglang, "
-                                     "cublaslt; did you mean 'pytorch'?: the typical kernel was predicted"));
+                                     "cublaslt; did you mean 'pytorch'?: predicted as without a runtime"));
   EXPECT_THAT(run_program("validate --json " + file).out, HasSubstr("\"notes\""));
   EXPECT_THAT(run_program("validate --any-runtime " + file).out, ::testing::Not(HasSubstr("note")));
 }
@@ -175,6 +197,22 @@ TEST(Calibrate, AnUnknownFamilyListsTheKnownOnes) {
   EXPECT_EQ(outcome.code, 2);
   EXPECT_THAT(outcome.err,
               HasSubstr("--family: error: unknown family 'gem_simt'; did you mean 'gemm_simt'?; there are"));
+}
+
+TEST(Calibrate, OptionsOfAnotherModelAreExitTwo) {
+  const auto message = [](const std::string& arguments) {
+    const Outcome outcome = run_program("calibrate --out unused " + arguments);
+    EXPECT_EQ(outcome.code, 2) << arguments;
+    return outcome.err;
+  };
+  const std::string nets = ": error: goes with --model neusight or habitat";
+  EXPECT_THAT(message("--net bmm --epochs 3"),
+              ::testing::AllOf(HasSubstr("--net" + nets), HasSubstr("--epochs" + nets)));
+  EXPECT_THAT(message("--model li --seed 3"), HasSubstr("--seed" + nets));
+  const std::string ours = message("--model li --family conv --no-error-table --json");
+  EXPECT_THAT(ours, HasSubstr("--family: error: goes with --model tile"));
+  EXPECT_THAT(ours, HasSubstr("--no-error-table: error: goes with --model tile"));
+  EXPECT_THAT(ours, HasSubstr("--json: error: goes with --model tile"));
 }
 
 TEST(Calibrate, NeedsData) {

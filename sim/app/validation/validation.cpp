@@ -85,7 +85,10 @@ std::vector<std::string> group_columns(const ValidationOptions& options, const s
   for (const ValidatedFile& file : files) known.insert(file.table.columns().begin(), file.table.columns().end());
   const std::vector<std::string> names(known.begin(), known.end());
   for (const std::string& column : options.by) {
-    if (known.contains(column)) continue;
+    if (known.contains(column)) {
+      if (std::ranges::count(options.by, column) == 1) continue;
+      throw InputError(Diagnostic{.file = "--by", .message = fmt::format("'{}' is given twice", column)});
+    }
     throw InputError(
         Diagnostic{.file = "--by",
                    .line = 0,
@@ -114,7 +117,7 @@ void count(std::string_view reason, std::vector<Unsupported>& list) {
   }
 }
 
-/// Runtimes that no row of the fits can have: the typical kernel stands for them.
+/// Runtimes that no row of the fits can have: predicted as where nobody says whose kernels run.
 void note_runtimes(const ValidatedFile& file, std::vector<Unsupported>& notes) {
   const auto column = file.table.column("runtime");
   if (!column || file.kind != MeasurementKind::kernel) return;
@@ -124,7 +127,7 @@ void note_runtimes(const ValidatedFile& file, std::vector<Unsupported>& notes) {
   for (const std::size_t row : file.rows) {
     const std::string_view name = file.table.cell(row, *column);
     if (parse_runtime(name) != Runtime::other) continue;
-    count(fmt::format("runtime '{}' is none of {}{}: the typical kernel was predicted", name, fmt::join(known, ", "),
+    count(fmt::format("runtime '{}' is none of {}{}: predicted as without a runtime", name, fmt::join(known, ", "),
                       did_you_mean(name, known)),
           notes);
   }
@@ -171,6 +174,38 @@ void spread(ValidatedFile& file, const std::vector<Outcome>& predicted) {
   }
 }
 
+/// A value that no cell of its column has, and those that it has.
+std::string unknown_value(const Condition& condition, const std::vector<ValidatedFile>& files) {
+  constexpr std::size_t kMostListed = 12;
+  std::set<std::string> values;
+  for (const ValidatedFile& file : files) {
+    const std::size_t column = file.table.need(condition.column);
+    for (std::size_t row = 0; row < file.table.rows(); ++row) values.emplace(file.table.cell(row, column));
+  }
+  const std::vector<std::string> listed(values.begin(), values.end());
+  if (condition.relation != Relation::equal || condition.number || values.contains(condition.value)) return "";
+  const std::string near = did_you_mean(condition.value, listed);
+  if (!near.empty() || listed.size() > kMostListed)
+    return fmt::format("; {} is never '{}'{}", condition.column, condition.value, near);
+  return fmt::format("; {} is never '{}': there are {}", condition.column, condition.value, fmt::join(listed, ", "));
+}
+
+/// A condition that chooses nothing is a mistake: an empty table would look like a result.
+void require_rows(const std::vector<Condition>& where, const std::vector<ValidatedFile>& files,
+                  const std::string& text) {
+  if (std::ranges::any_of(files, [](const ValidatedFile& f) { return !f.rows.empty(); })) return;
+  std::string why;
+  for (const Condition& condition : where)
+    if (why.empty()) why = unknown_value(condition, files);
+  throw InputError(Diagnostic{.file = "--where", .message = fmt::format("no row meets '{}'{}", text, why)});
+}
+
+void require_training_rows(const std::vector<ValidatedFile>& files) {
+  const auto trains = [](const ValidatedFile& f) { return f.kind == MeasurementKind::training; };
+  if (std::ranges::any_of(files, trains)) return;
+  throw InputError(Diagnostic{.file = "--host-launch", .message = "no file has training rows, which it is for"});
+}
+
 }  // namespace
 
 ValidationReport validate(const ValidationOptions& options, const LatencyModel& zero_shot,
@@ -179,6 +214,8 @@ ValidationReport validate(const ValidationOptions& options, const LatencyModel& 
   ValidationReport report;
   const std::vector<Condition> where = parse_where(options.where);
   for (const auto& path : options.files) report.files.push_back(open(path, where));
+  require_rows(where, report.files, options.where);
+  if (options.host_launch) require_training_rows(report.files);
   const std::vector<std::string> by = group_columns(options, report.files);
 
   Mistakes mistakes;

@@ -150,6 +150,29 @@ TEST(Weights, NetsThatDoNotFitTogetherAreRefused) {
   EXPECT_EQ(error_of(json), "weights: input 'a' has no range");
 }
 
+TEST(Weights, NumbersThatNoFitGivesAreRefused) {
+  const auto with = [](const char* key, const char* value) {
+    Json json = to_json(sample());
+    json[key] = parse_json(value, "w.json");
+    return error_of(json);
+  };
+  EXPECT_EQ(with("nets", R"([[{"inputs": 2, "outputs": 1, "weights": [1, 1e39], "bias": [0]}]])"),
+            "weights: a net holds 1e+39, expected at most 10000");
+  EXPECT_EQ(with("nets", R"([[{"inputs": -24, "outputs": 1, "weights": [1], "bias": [0]}]])"),
+            "weights: a layer's width is -24, expected 1 to 65536");
+  EXPECT_EQ(with("constants", R"({"share": 0})"), "weights: constant 'share' is 0, expected above 0 and at most 1e+07");
+  EXPECT_EQ(with("inputs", R"([{"name": "a", "mean": 1e300, "deviation": 1, "low": 0, "high": 1}])"),
+            "weights: input 'a' has no range");
+  EXPECT_EQ(with("runtimes", R"(["vlm"])"), "weights: unknown runtime 'vlm'");
+  EXPECT_EQ(with("runtimes", R"(["vllm", "vllm"])"), "weights: runtime 'vllm' twice");
+  const char* const bars[] = {R"({"log_scale": [0, 0, 0, 0], "p10": 5, "p90": 1, "shared": 0, "own": 0})",
+                              R"({"log_scale": [1e308, 0, 0, 0], "p10": -1, "p90": 1, "shared": 0, "own": 0})",
+                              R"({"log_scale": [0, 0, 0, 0], "p10": -1, "p90": 1, "shared": -5, "own": 0})"};
+  for (const char* bar : bars)
+    EXPECT_EQ(with("bar_seen", bar),
+              "weights: an error bar that is none: expected p10 <= 0 <= p90, shared and own of at least 0");
+}
+
 /// A folder of weights, and what the default model says when it makes a kernel's price with them.
 class WeightsFolder : public ::testing::Test {
  protected:
@@ -203,6 +226,10 @@ TEST_F(WeightsFolder, DamageNamesTheFile) {
 
 TEST_F(WeightsFolder, OfAnotherProgramIsRefused) {
   std::filesystem::copy_file(file("rows.json"), file("moe.json"), std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(complaint(), file("moe.json") + ": error: holds the weights of 'rows', expected those of 'moe'");
+  FamilyWeights moe = read_weights(home() / "calibration" / "weights" / "moe.json");
+  moe.constants.front().first = "other";
+  write_weights(file("moe.json"), moe);
   EXPECT_THAT(complaint(), ::testing::HasSubstr("moe.json: error: fitted for other inputs than this program's"));
   FamilyWeights conv = read_weights(file("conv.json"));
   conv.nets.clear();
