@@ -8,7 +8,7 @@
 namespace tessera {
 
 enum class Runtime : std::uint8_t {
-  unspecified,  // the typical kernel of those that were fitted
+  unspecified,  // decode: the fastest of the fitted runtimes' kernels; all other families: their typical kernel
   pytorch,
   trtllm,
   vllm,

@@ -70,7 +70,7 @@ struct FamilyWeights {
   [[nodiscard]] std::array<bool, kDtypeCount> measured_dtypes() const;
   [[nodiscard]] bool knows(Runtime runtime) const;
   /// Nets take one more input per runtime, 1 for the one that runs, where they were fitted on several. All are 0 for
-  /// one that is unspecified or unknown: the typical kernel.
+  /// one that is unspecified or unknown: the nets' typical kernel.
   [[nodiscard]] std::size_t runtime_inputs() const { return runtimes.size() > 1 ? runtimes.size() : 0; }
   /// Whether such rows of this GPU were fitted; fp16 and bf16 stand for each other, and linear and gemm.
   [[nodiscard]] bool has_seen(std::string_view gpu, Op op, Dtype dtype) const;

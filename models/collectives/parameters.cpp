@@ -32,6 +32,8 @@ constexpr std::array<std::string_view, kCollectiveConstants> kNames{"start_kcycl
                                                                     "net_start_ratio",
                                                                     "net_ratio"};
 
+constexpr double kLargest = 1e6, kWidestBar = 10;  // far above any fit: beyond, a file is damaged
+
 Json constants_json(const CollectiveConstants& constants) {
   Json json = Json::object();
   for (std::size_t i = 0; i < kCollectiveConstants; ++i) json[kNames[i]] = constants.values[i];
@@ -43,6 +45,8 @@ CollectiveConstants constants_from(const Json& json) {
   for (std::size_t i = 0; i < kCollectiveConstants; ++i) {
     constants.values[i] = json.at(kNames[i]).number();
     if (!(constants.values[i] > 0)) throw RunError(fmt::format("{} must be more than 0", kNames[i]));
+    if (!(constants.values[i] <= kLargest))
+      throw RunError(fmt::format("{} is {:g}, expected at most {:g}", kNames[i], constants.values[i], kLargest));
   }
   return constants;
 }
@@ -52,7 +56,9 @@ Json bar_json(const CollectiveBar& bar) {
 }
 
 CollectiveBar bar_from(const Json& json) {
-  return {json.at("p10_log").number(), json.at("p90_log").number()};
+  const CollectiveBar bar{json.at("p10_log").number(), json.at("p90_log").number()};
+  if (-kWidestBar <= bar.p10 && bar.p10 <= bar.p90 && bar.p90 <= kWidestBar) return bar;
+  throw RunError(fmt::format("an error bar from e^{:g} to e^{:g} is none", bar.p10, bar.p90));
 }
 
 }  // namespace
@@ -100,7 +106,13 @@ CollectiveParameters collective_parameters_from(const Json& json) {
 
 CollectiveParameters load_collective_parameters(const std::filesystem::path& weights) {
   const std::filesystem::path folder = weights.empty() ? home() / "calibration" / "weights" : weights;
-  return collective_parameters_from(read_json(folder / kCollectiveWeightsFile));
+  const std::filesystem::path file = folder / kCollectiveWeightsFile;
+  const Json json = read_json(file);
+  try {
+    return collective_parameters_from(json);
+  } catch (const RunError& damaged) {
+    throw InputError(Diagnostic{.file = file.string(), .message = damaged.what()});
+  }
 }
 
 }  // namespace tessera

@@ -150,6 +150,9 @@ TEST(Predict, SaysWhatIsWrong) {
   const Outcome attention = run_program("predict --gpu T4 --model resnet50 --batch 1 --dtype fp16 --attention flash");
   EXPECT_EQ(attention.code, 2);
   EXPECT_THAT(attention.err, HasSubstr("workload.attention: resnet50 has none; leave it out"));
+  const Outcome sheet = run_program("predict --gpu no-sheet.yaml gemm --m 1 --n 1 --k 1");
+  EXPECT_EQ(sheet.code, 2);
+  EXPECT_THAT(sheet.err, HasSubstr("gpu: no-sheet.yaml: no such file"));
   const Outcome op = run_program("predict --gpu T4 gem --m 1 --n 1 --k 1");
   EXPECT_THAT(op.err, HasSubstr("did you mean 'gemm'?"));
   EXPECT_EQ(run_program("predict --gpu T4").code, 2);

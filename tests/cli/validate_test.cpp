@@ -2,7 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <filesystem>
+
 #include "sim/base/file.hpp"
+#include "sim/base/paths.hpp"
 #include "sim/config/csv.hpp"
 #include "sim/config/gzip.hpp"
 #include "sim/config/json.hpp"
@@ -156,6 +159,38 @@ TEST(Validate, OptionsWithoutEffectAreExitTwo) {
               HasSubstr("--leave-out: error: fits the latency model 'tile', not 'li'"));
   EXPECT_THAT(message(" --host-launch 5"), HasSubstr("--host-launch: error: no file has training rows"));
   EXPECT_THAT(message(" --host-launch -5"), HasSubstr("expected 0 to 1000000 us, found -5"));
+}
+
+/// Ten times slower switches make a step that waits for its sums slower: whole models use the folder's network too.
+TEST(Validate, WeightsBringTheirNetworkToWholeModels) {
+  const Scratch scratch;
+  const std::string row =
+      "model,mode,batch,seq,dtype,timing,attention,parallelism,n_gpu,platform,latency_ms\n"
+      "gpt2,inf,1,128,fp16,graph,flash,tp4,4,dgx-a100-80gb,1\n";
+  const std::string file = scratch.file("m.csv", row), folder = (scratch.path() / "weights").string();
+  const auto time = [&] {
+    const std::string out = (scratch.path() / "rows.csv").string();
+    const Outcome outcome = run_program("validate " + file + " --weights " + folder + " --out " + out);
+    EXPECT_EQ(outcome.code, 0) << outcome.err;
+    const CsvTable rows = CsvTable::read(out);
+    return rows.number(0, rows.need("p50_ms")).value_or(0);
+  };
+  std::filesystem::copy(home() / "calibration" / "weights", folder);
+  const double fitted = time();
+  const std::string network = folder + "/collectives.json";
+  Json json = read_json(network);
+  for (const char* part : {"pooled", "classes"}) {
+    Json& constants = part == std::string("pooled") ? json[part] : json[part]["Ampere nvswitch"];
+    for (const char* name : {"start_kcycles", "start_simple_kcycles", "hop_ll_kcycles", "hop_ll128_kcycles",
+                             "hop_simple_kcycles", "pair_start_kcycles"})
+      constants[name] = 10 * constants.at(name).number();
+  }
+  write_file(network, json.dump());
+  EXPECT_GT(time(), 1.5 * fitted);
+  write_file(network, "{}");
+  const Outcome damaged = run_program("validate " + file + " --weights " + folder);
+  EXPECT_EQ(damaged.code, 2);
+  EXPECT_THAT(damaged.err, HasSubstr("collectives.json: error: JSON: missing key 'pooled'"));
 }
 
 TEST(Validate, SaysWhichRuntimesItDoesNotKnow) {

@@ -1,4 +1,5 @@
 #include "sim/app/reproduce/neusight_experiments.hpp"
+#include "models/collectives/parameters.hpp"
 
 #include <algorithm>
 #include <array>
@@ -138,10 +139,11 @@ Comparison compare_models(NeuSightData& data, const Contenders& contenders, Meas
   }
   Mistakes mistakes;
   Catalogue catalogue;
+  const CollectiveParameters network = load_collective_parameters();
   for (const Contender& contender : contenders.list) {
     options.progress(fmt::format("models: {}", contender.name));
     builder.add_outcomes(contender.name, predict_model_rows(table, builder.rows, Defaults{}, catalogue,
-                                                            *contender.model, part, mistakes, [] {}));
+                                                            *contender.model, network, part, mistakes, [] {}));
   }
   mistakes.check();
   return std::move(builder.result);

@@ -25,7 +25,7 @@ const T* Catalogue::find(Entries<T>& entries, T (*read)(std::string_view), RowRe
       if (mistake.line > 0) {
         row.mistake(mistake);
       } else {
-        row.mistake(column, mistake.message);
+        row.mistake(column, mistake.file.empty() ? mistake.message : mistake.file + ": " + mistake.message);
       }
     }
     return nullptr;

@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-/// Whether the rows' `runtime` is what the model is asked for, or the typical kernel.
+/// Whether the rows' `runtime` is what the model is asked for, or none (`Runtime::unspecified`).
 enum class RuntimeColumn : std::uint8_t { used, ignored };
 
 struct KernelRow {

@@ -196,8 +196,9 @@ Outcome predict_model_row(const ModelRow& row, MeasuredPart part, const LatencyM
 
 std::vector<Outcome> predict_model_rows(const CsvTable& table, std::span<const std::size_t> rows,
                                         const std::map<std::string, std::string>& defaults, Catalogue& catalogue,
-                                        const LatencyModel& model, MeasuredPart part, Mistakes& mistakes,
-                                        const std::function<void()>& progress, std::span<const Profile> profiles) {
+                                        const LatencyModel& model, const CollectiveParameters& collectives,
+                                        MeasuredPart part, Mistakes& mistakes, const std::function<void()>& progress,
+                                        std::span<const Profile> profiles) {
   const std::size_t before = mistakes.count();
   std::vector<ModelRow> runs;
   runs.reserve(rows.size());
@@ -208,7 +209,6 @@ std::vector<Outcome> predict_model_rows(const CsvTable& table, std::span<const s
   }
   std::vector<Outcome> outcomes(rows.size());
   if (mistakes.count() != before) return outcomes;
-  const CollectiveParameters collectives = load_collective_parameters();
   for (ModelRow& run : runs) run.spec.simulation.collectives = collectives;
   for (std::size_t i = 0; i < rows.size(); ++i) {
     outcomes[i] = predict_model_row(runs[i], part, model);

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include "models/collectives/parameters.hpp"
 #include "models/latency_model.hpp"
 #include "sim/app/run.hpp"
 #include "sim/app/validation/catalogue.hpp"
@@ -40,11 +41,12 @@ ModelRow read_model_row(RowReader& row, Catalogue& catalogue);
 /// Simulated time of the measured part. backward: from the end of the last forward kernel to the end of the run.
 Outcome predict_model_row(const ModelRow& row, MeasuredPart part, const LatencyModel& model);
 
-/// `profiles` give the launch cost of their GPU's host; `model` has their offsets already. One outcome per row; each
-/// run is simulated in its own process. `progress` hears of every finished row.
+/// `collectives` price the network; `profiles` give the launch cost of their GPU's host; `model` has their offsets
+/// already. One outcome per row; each run is simulated in its own process. `progress` hears of every finished row.
 std::vector<Outcome> predict_model_rows(const CsvTable& table, std::span<const std::size_t> rows,
                                         const std::map<std::string, std::string>& defaults, Catalogue& catalogue,
-                                        const LatencyModel& model, MeasuredPart part, Mistakes& mistakes,
-                                        const std::function<void()>& progress, std::span<const Profile> profiles = {});
+                                        const LatencyModel& model, const CollectiveParameters& collectives,
+                                        MeasuredPart part, Mistakes& mistakes, const std::function<void()>& progress,
+                                        std::span<const Profile> profiles = {});
 
 }  // namespace tessera

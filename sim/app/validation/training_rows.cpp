@@ -5,7 +5,6 @@
 
 #include <fmt/format.h>
 
-#include "models/collectives/parameters.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 
@@ -275,13 +274,12 @@ Outcome predict_training_row(const TrainingRow& row, const LatencyModel& model) 
 
 std::vector<Outcome> predict_training_rows(const CsvTable& table, std::span<const std::size_t> rows,
                                            const std::map<std::string, std::string>& defaults, Catalogue& catalogue,
-                                           const LatencyModel& model, Mistakes& mistakes,
-                                           const std::function<void()>& progress, std::span<const Profile> profiles,
-                                           std::optional<Seconds> host_launch) {
+                                           const LatencyModel& model, const CollectiveParameters& collectives,
+                                           Mistakes& mistakes, const std::function<void()>& progress,
+                                           std::span<const Profile> profiles, std::optional<Seconds> host_launch) {
   const std::size_t before = mistakes.count();
   std::vector<TrainingRow> read;
   read.reserve(rows.size());
-  const CollectiveParameters collectives = load_collective_parameters();
   for (const std::size_t row : rows) {
     RowReader reader(table, row, defaults, mistakes);
     read.push_back(read_training_row(reader, catalogue));

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "models/collectives/parameters.hpp"
 #include "models/latency_model.hpp"
 #include "models/profile.hpp"
 #include "sim/app/run.hpp"
@@ -50,8 +51,8 @@ Outcome predict_training_row(const TrainingRow& row, const LatencyModel& model);
 /// As `predict_model_rows`. `host_launch`: instead of the platforms' own.
 std::vector<Outcome> predict_training_rows(const CsvTable& table, std::span<const std::size_t> rows,
                                            const std::map<std::string, std::string>& defaults, Catalogue& catalogue,
-                                           const LatencyModel& model, Mistakes& mistakes,
-                                           const std::function<void()>& progress, std::span<const Profile> profiles,
-                                           std::optional<Seconds> host_launch);
+                                           const LatencyModel& model, const CollectiveParameters& collectives,
+                                           Mistakes& mistakes, const std::function<void()>& progress,
+                                           std::span<const Profile> profiles, std::optional<Seconds> host_launch);
 
 }  // namespace tessera

@@ -221,6 +221,10 @@ ValidationReport validate(const ValidationOptions& options, const LatencyModel& 
   Mistakes mistakes;
   Catalogue catalogue;
   std::optional<CollectiveParameters> collectives = options.collectives;
+  const auto network = [&]() -> const CollectiveParameters& {
+    if (!collectives) collectives = load_collective_parameters();
+    return *collectives;
+  };
   std::size_t done = 0, total = 0;
   for (const ValidatedFile& file : report.files) total += file.rows.size();
   const auto step = [&] {
@@ -234,14 +238,13 @@ ValidationReport validate(const ValidationOptions& options, const LatencyModel& 
       spread(file,
              predict_kernel_rows(file.table, rows, options.defaults, catalogue, model, options.runtime, mistakes));
     } else if (file.kind == MeasurementKind::model) {
-      spread(file, predict_model_rows(file.table, rows, options.defaults, catalogue, model, part_of(column), mistakes,
-                                      step, options.profiles));
+      spread(file, predict_model_rows(file.table, rows, options.defaults, catalogue, model, network(), part_of(column),
+                                      mistakes, step, options.profiles));
     } else if (file.kind == MeasurementKind::collective) {
-      if (!collectives) collectives = load_collective_parameters();
-      spread(file, predict_collective_rows(file.table, rows, options.defaults, catalogue, *collectives, mistakes));
+      spread(file, predict_collective_rows(file.table, rows, options.defaults, catalogue, network(), mistakes));
     } else {
-      spread(file, predict_training_rows(file.table, rows, options.defaults, catalogue, model, mistakes, step,
-                                         options.profiles, options.host_launch));
+      spread(file, predict_training_rows(file.table, rows, options.defaults, catalogue, model, network(), mistakes,
+                                         step, options.profiles, options.host_launch));
     }
   }
   mistakes.check();

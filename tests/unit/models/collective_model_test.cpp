@@ -164,6 +164,22 @@ TEST(Parameters, AConstantThatIsNotPositiveIsRefused) {
   }
 }
 
+TEST(Parameters, NumbersThatNoFitGivesAreRefused) {
+  const auto message = [](const CollectiveParameters& parameters) -> std::string {
+    try {
+      (void)collective_parameters_from(to_json(parameters));
+    } catch (const RunError& error) {
+      return error.what();
+    }
+    return "";
+  };
+  CollectiveParameters huge = *nccl().parameters(), upside_down = huge;
+  huge.pooled.values[0] = 1e30;
+  EXPECT_EQ(message(huge), "start_kcycles is 1e+30, expected at most 1e+06");
+  upside_down.seen = {1, -1};
+  EXPECT_EQ(message(upside_down), "an error bar from e^1 to e^-1 is none");
+}
+
 // A machine of a class that was measured takes its constants; others the pool's.
 TEST(Parameters, GoByTheClassOfTheMachine) {
   const CollectiveParameters& parameters = *nccl().parameters();
