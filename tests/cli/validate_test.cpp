@@ -105,6 +105,23 @@ TEST(Validate, NamesEveryMistakeWithItsLine) {
   EXPECT_THAT(outcome.err, HasSubstr("k.csv:3: error: gpu: "));
 }
 
+TEST(Validate, RunsThatCannotBeNameTheirRow) {
+  const Scratch scratch;
+  const std::string file = scratch.file("m.csv",
+                                        "gpu,model,mode,batch,seq,dtype,latency_ms\n"
+                                        "T4,gpt2,inf,1,128,fp16,1\n"
+                                        "T4,gpt2,inf,1,8192,fp16,1\n"
+                                        "T4,resnet50,inf,1,,fp16,1\n");
+  const Outcome outcome = run_program("validate " + file);
+  EXPECT_EQ(outcome.code, 2);
+  EXPECT_EQ(outcome.err, file + ":3: error: model: sequence 8192 exceeds the 1024 positions of gpt2\n");
+  const Outcome missing = run_program("validate " + scratch.file("c.csv",
+                                                                 "platform,n_gpu,collective,message_bytes,latency_us\n"
+                                                                 "dgx-h100,8,all_reduce,1024,9\n"));
+  EXPECT_THAT(missing.err, HasSubstr("c.csv:2: error: n_gpus: expected a whole number, found nothing (no such column; "
+                                     "did you mean 'n_gpu'?)\n"));
+}
+
 TEST(Validate, WrongUseIsExitTwo) {
   const Scratch scratch;
   const std::string validate = "validate " + scratch.file("k.csv", kKernels);

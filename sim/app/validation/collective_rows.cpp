@@ -72,7 +72,7 @@ CollectiveRow read_collective_row(RowReader& row, Catalogue& catalogue) {
   result.bytes = Bytes(static_cast<double>(bytes));
   if (static_cast<double>(bytes) < kLeastBytes || static_cast<double>(bytes) > kMostBytes)
     row.mistake("message_bytes", fmt::format("expected 1 to {:.0e} bytes, found {}", kMostBytes, bytes));
-  if (result.platform == nullptr) return result;
+  if (result.platform == nullptr || row.text("n_gpus").empty()) return result;
   const NodeSpec& node = result.platform->node;
   if (hosts < 1 || gpus < 2 || gpus % hosts != 0 || gpus / hosts > node.host_gpus()) {
     row.mistake("n_gpus",

@@ -169,7 +169,8 @@ ModelRow read_model_row(RowReader& row, Catalogue& catalogue) {
   spec.check_memory = false;
   if (const ModelConfig* model = catalogue.model(row)) spec.model = *model;
   spec.build.mode = read_mode(row);
-  spec.build.sequence = row.need_integer("seq");
+  const std::int64_t fixed = spec.model.fixed_sequence;  // of images: nobody has to say
+  spec.build.sequence = fixed > 0 ? row.integer("seq", fixed) : row.need_count("seq");
   spec.build.dtype = read_model_dtype(row);
   spec.build.attention = read_attention_kind(row, spec.build.dtype);
   spec.build.fused = row.flag("fused");
@@ -211,7 +212,12 @@ std::vector<Outcome> predict_model_rows(const CsvTable& table, std::span<const s
   if (mistakes.count() != before) return outcomes;
   for (ModelRow& run : runs) run.spec.simulation.collectives = collectives;
   for (std::size_t i = 0; i < rows.size(); ++i) {
-    outcomes[i] = predict_model_row(runs[i], part, model);
+    try {
+      outcomes[i] = predict_model_row(runs[i], part, model);
+    } catch (const InputError& wrong) {
+      for (const Diagnostic& d : wrong.diagnostics())
+        mistakes.add(d.line > 0 ? d : table.at(rows[i], table.need("model"), d.message));
+    }
     progress();
   }
   return outcomes;

@@ -91,7 +91,9 @@ void RowReader::mistake(std::string_view column, const std::string& message) {
     return;
   }
   Diagnostic diagnostic = table_.at(row_, 0, {});
-  diagnostic.message = fmt::format("{}: {}{}", column, message, text(column).empty() ? " (no such column)" : "");
+  const bool given = !text(column).empty();
+  const std::string near = given ? "" : fmt::format(" (no such column{})", did_you_mean(column, table_.columns()));
+  diagnostic.message = fmt::format("{}: {}{}", column, message, near);
   mistakes_.add(std::move(diagnostic));
 }
 

@@ -92,6 +92,10 @@ ModelConfig model_of_shape(RowReader& row, const FrameworkHabits& habits, std::i
   m.kv_heads = row.integer("kv_heads", m.heads);
   m.vocab = row.need_count("vocab");
   m.head_dim = m.hidden / m.heads;
+  if (m.hidden % m.heads != 0)
+    row.mistake("hidden", fmt::format("expected a multiple of {} (heads), found {}", m.heads, m.hidden));
+  if (m.kv_heads < 1 || m.heads % m.kv_heads != 0)
+    row.mistake("kv_heads", fmt::format("expected a divisor of {} (heads), found {}", m.heads, m.kv_heads));
   const Family family = choose(row, "family", kFamilies);
   const bool llama = family == Family::llama || (family == Family::mixed && m.ffn != 4 * m.hidden);
   if (llama)
@@ -105,9 +109,10 @@ Dtype read_precision(RowReader& row, BuildOptions& build) {
   const std::string_view name = row.need("precision");
   const std::optional<Dtype> dtype = parse_dtype(name);
   if (!dtype && !name.empty()) row.mistake("precision", fmt::format("unknown dtype '{}'", name));
+  const bool row_scales = choose(row, "fp8_recipe", kRowScales);
   if (!dtype || element_size(*dtype) >= Bytes(2)) return dtype.value_or(Dtype::bf16);
   build.products = dtype;  // the rest of the model stays in 16 bits
-  build.row_scales = choose(row, "fp8_recipe", kRowScales);
+  build.row_scales = row_scales;
   return Dtype::bf16;
 }
 
@@ -235,7 +240,7 @@ TrainingRow read_training_row(RowReader& row, Catalogue& catalogue) {
   spec.context.runtime = Runtime::pytorch;
   spec.build.mode = Mode::training;
   spec.build.optimizer = OptimizerKind::adam;
-  spec.build.sequence = row.need_integer("seq_len");
+  spec.build.sequence = row.need_count("seq_len");
   if (!row.text("hidden").empty())
     spec.model = model_of_shape(row, habits, spec.build.sequence);
   else if (const ModelConfig* model = catalogue.model(row))

@@ -118,6 +118,12 @@ TEST(TrainingRow, MistakesNameTheirColumn) {
               HasSubstr("expected none, zero1, zero2, zero3, fsdp, found 'zero4'"));
   EXPECT_THAT(mistakes("dgx-h100,8,bf17,L,gpt,2,64,256,4,4,100,64,1,8,1,1,1,8,1,0,none,none,flash,x,0,1"),
               HasSubstr("unknown dtype 'bf17'"));
+  EXPECT_THAT(mistakes("dgx-h100,8,bf16,L,gpt,2,64,256,4,3,100,64,1,8,1,1,1,8,1,0,none,none,flash,x,0,1"),
+              HasSubstr("kv_heads: expected a divisor of 4 (heads), found 3"));
+  EXPECT_THAT(mistakes("dgx-h100,8,bf16,L,gpt,2,65,256,4,4,100,64,1,8,1,1,1,8,1,0,none,none,flash,x,0,1"),
+              HasSubstr("hidden: expected a multiple of 4 (heads), found 65"));
+  EXPECT_THAT(mistakes("dgx-h100,8,bf16,L,gpt,2,64,256,4,4,100,-5,1,8,1,1,1,8,1,0,none,none,flash,x,0,1"),
+              HasSubstr("seq_len: expected 1 to 1048576, found -5"));
 }
 
 }  // namespace
