@@ -28,6 +28,7 @@ struct CopyOp {
 };
 constexpr std::array<CopyOp, 5> kCopies{
     {{"copy", 1, 1}, {"copy_d2d", 1, 1}, {"memory_copy", 1, 1}, {"memory_read", 1, 0}, {"memory_write", 0, 1}}};
+constexpr double kLargestRatio = 200;  // measured over predicted; a wrong unit is 1000, the worst real kernel 50
 constexpr std::array<std::string_view, 2> kLaunches{"launch", "launch_train"};
 constexpr std::array<std::string_view, 4> kNoKernels{"copy_h2d", "copy_d2h", "sustained_gemm", "sustained_copy"};
 
@@ -85,12 +86,16 @@ class FileRows {
     }
     if (mistakes_.count() != before) return;
     if (const auto wrong = shape_error(kernel.kernel)) return row.mistake("op", *wrong);
-    add(kernel, *time);
+    add(row, kernel, *time);
   }
 
-  void add(const KernelRow& row, Seconds time) {
+  void add(RowReader& cells, const KernelRow& row, Seconds time) {
     try {
       const KernelCost cost = model_.predict(std::span(&row.kernel, 1), gpu_, row.context).front();
+      const double ratio = time / cost.time.p50;
+      if (ratio > kLargestRatio || ratio < 1 / kLargestRatio)
+        return cells.mistake("latency_ms", fmt::format("{} is {:.2g} times the predicted {}: another unit?",
+                                                       format(time), ratio, format(cost.time.p50)));
       rows_.kernels.push_back(observe(row.kernel, cost, time, device_));
     } catch (const RunError& error) {
       leave_out(error.what());

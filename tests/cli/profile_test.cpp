@@ -181,6 +181,10 @@ TEST(Calibrate, ProfileMistakesAreExitTwo) {
   EXPECT_THAT(message("--gpu A40 --measurements " + dated), HasSubstr("expected a date such as 2026-05-31"));
   const std::string slow = scratch.file("slow.csv", "gpu,dtype,op,timing,latency_ms\nA40,,launch,eager,6\n");
   EXPECT_THAT(message("--gpu A40 --measurements " + slow), HasSubstr("is none; another unit?"));
+  const std::string seconds =
+      scratch.file("s.csv", "gpu,dtype,op,m,n,k,latency_ms\nA40,fp16,gemm,4096,4096,4096,1200\n");
+  EXPECT_THAT(message("--gpu A40 --out unused.yaml --measurements " + seconds),
+              ::testing::AllOf(HasSubstr("s.csv:2: error: latency_ms: 1.20 s is "), HasSubstr("another unit?")));
 }
 
 TEST(Calibrate, MistakesInMeasurementsHaveTheirLine) {
@@ -195,7 +199,10 @@ TEST(Calibrate, MistakesInMeasurementsHaveTheirLine) {
   EXPECT_THAT(message("gpu,dtype,op,layout,m,n,k,latency_ms\nA40,fp16,gemm,tt,8,8,8,1\n"),
               HasSubstr("expected nn, tn or nt, found 'tt'"));
   EXPECT_THAT(message("gpu,dtype,op,rows,h,latency_ms\nA40,fp16,relu,8192,8192,1e30\n"),
-              HasSubstr("measurements of something else, or another unit?"));
+              HasSubstr("m.csv:2: error: latency_ms: 11574074074074074578944 d is "));
+  std::string many = "gpu,dtype,op,rows,h,latency_ms\n";
+  for (int row = 0; row < 100; ++row) many += "A40,fp16,relu,8192,8192,47\n";
+  EXPECT_THAT(message(many), HasSubstr("measurements of something else, or another unit?"));
   EXPECT_THAT(message("gpu,model,mode,latency_ms\nA40,bert-large,inf,1\n"),
               HasSubstr("holds model measurements; a profile is made from kernels"));
 }
