@@ -3,19 +3,11 @@
 
 #include <fmt/format.h>
 
+#include "sim/app/graph_names.hpp"
 #include "sim/app/scenario_checks.hpp"
 
 namespace tessera {
 
-static constexpr std::array<std::string_view, 2> enum_names(Mode) {
-  return {"inference", "training"};
-}
-static constexpr std::array<std::string_view, 3> enum_names(AttentionKind) {
-  return {"eager", "flash", "fused_softmax"};
-}
-static constexpr std::array<std::string_view, 2> enum_names(OptimizerKind) {
-  return {"none", "adam"};
-}
 static constexpr std::array<std::string_view, 4> enum_names(Recompute) {
   return {"none", "selective", "operators", "full"};
 }

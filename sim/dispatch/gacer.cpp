@@ -12,6 +12,11 @@ namespace tessera {
 
 namespace {
 
+/// Pieces have whole samples.
+int samples_needed(std::uint32_t pieces) {
+  return pieces >= kQuarterFirst ? 4 : static_cast<int>(pieces);
+}
+
 /// Coordinate descent over pointers and pieces.
 class Search {
  public:
@@ -142,6 +147,7 @@ class Search {
     for (std::size_t i = 0; i < count && !spent(); ++i) {
       std::uint32_t& pieces = plan.pieces[widest[i].first][widest[i].second];
       for (const std::uint32_t tried : options_.piece_counts) {
+        if (samples_needed(tried) > clusters_.batch(widest[i].first)) continue;
         const std::uint32_t before = std::exchange(pieces, tried);
         const double then = objective(plan);
         if (then < now) {

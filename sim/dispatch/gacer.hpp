@@ -14,6 +14,8 @@ namespace tessera {
 
 struct GacerOptions {
   enum class Objective : std::uint8_t { makespan, residue } objective = Objective::makespan;
+  /// What the search believes: this engine's rules, or GACER's own packing of widths (gacer_packing.hpp).
+  enum class Evaluator : std::uint8_t { rules, packing } evaluator = Evaluator::rules;
   bool spatial = true, temporal = true;
   Seconds pointer_cost{20e-6};  // T_SW: one synchronisation of CPU and GPU, and the kernels issued again
   int most_pointers = 8;
@@ -33,7 +35,7 @@ struct GacerPlan {
   int evaluations = 0;  // clusters simulated
 };
 
-/// One request of every tenant, begun together. The plan is never worse than plain streams under the same rules.
+/// One request of every tenant, begun together. The plan is never worse than plain streams, as the evaluator sees them.
 GacerPlan search_gacer(const TenantSet& tenants, const GacerOptions& options = {});
 Deployment deployment_of(const GacerPlan& plan, const TenantSet& tenants, const GacerOptions& options = {});
 std::unique_ptr<DispatchPolicy> make_gacer_with(GacerOptions options);

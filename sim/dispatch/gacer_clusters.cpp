@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "sim/dispatch/evaluate.hpp"
+#include "sim/dispatch/gacer_packing.hpp"
 
 namespace tessera {
 
@@ -64,6 +65,7 @@ Seconds GacerClusters::simulate(const GacerPlan& plan, const std::vector<Range>&
     part.left.resize(part.kernels.size() + 1);
     program.tenants.push_back(std::move(part));
   }
+  if (options_.evaluator == GacerOptions::Evaluator::packing) return packed_makespan(program);
   return evaluate_program(program, *streams_, sharing_).makespan;
 }
 

@@ -24,6 +24,7 @@ class GacerClusters {
   [[nodiscard]] int evaluations() const { return evaluations_; }
   [[nodiscard]] std::size_t kernels(std::size_t tenant) const { return set_.tenants[tenant].kernels.size(); }
   [[nodiscard]] std::size_t tenants() const { return set_.tenants.size(); }
+  [[nodiscard]] int batch(std::size_t tenant) const { return set_.tenants[tenant].batch; }
   /// SMs times time of a kernel: how much of the GPU it blocks.
   [[nodiscard]] double weight(std::size_t tenant, std::size_t kernel) const { return weights_[tenant][kernel]; }
 

@@ -1,10 +1,11 @@
 // A portfolio tried inside the event loop: from the state of the GPU as it is, every member is run ahead by the
 // engine's own rules, and the best goes on. One request of each tenant at once (a batch): every policy of the
-// portfolio, GACER's plan and many settings of CPP, for the makespan. With arrivals: CPP's settings, at every arrival
-// and end, for the deadlines and slowdowns of the open requests.
+// portfolio, GACER's plan and many settings of CPP, for the makespan. With arrivals: CPP's settings and REEF's kills,
+// at every arrival and end, for the deadlines and slowdowns of the open requests.
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <functional>
 #include <limits>
 
 #include "sim/base/rng.hpp"
@@ -36,14 +37,20 @@ std::vector<CppSettings> batch_settings() {
   return all;
 }
 
+using Member = std::function<std::unique_ptr<DispatchPolicy>()>;
+
 /// What is tried at an arrival.
-std::vector<CppSettings> online_settings() {
-  std::vector<CppSettings> all;
+std::vector<Member> online_members() {
+  std::vector<Member> all;
+  const auto add = [&all](const CppSettings& settings) {
+    all.emplace_back([settings] { return make_cpp_with(settings); });
+  };
   for (const auto order : kOrders) {
-    all.push_back({order, false, 0, false, false, {}});
-    all.push_back({order, true, 0, false, false, {}});
+    add({order, false, 0, false, false, {}});
+    add({order, true, 0, false, false, {}});
   }
-  all.push_back({CppSettings::Order::shortest, false, 1.0, true, false, {}});
+  add({CppSettings::Order::shortest, false, 1.0, true, false, {}});
+  all.emplace_back(make_reef);
   return all;
 }
 
@@ -57,7 +64,7 @@ class Lookahead final : public DispatchPolicy {
   [[nodiscard]] Deployment deploy(const TenantSet& set) override {
     online_ = !is_batch(set);
     if (online_) {
-      choose(make_cpp_with(settings_.front()), 0);
+      choose(0);
       return shared_streams(set);
     }
     return best_of_batch(set);
@@ -70,9 +77,9 @@ class Lookahead final : public DispatchPolicy {
   [[nodiscard]] bool lone_stream_is_free() const override { return !inner_ || inner_->lone_stream_is_free(); }
 
  private:
-  void choose(std::unique_ptr<DispatchPolicy> policy, std::size_t setting) {
-    inner_ = std::move(policy);
-    setting_ = setting;
+  void choose(std::size_t member) {
+    inner_ = members_[member]();
+    member_ = member;
   }
 
   // A member that cannot deploy these tenants is none. The simulated policy may remember things: the one kept is new.
@@ -138,17 +145,17 @@ class Lookahead final : public DispatchPolicy {
   void look_ahead(const DispatchView& view) {
     if (std::ranges::count_if(view.streams, [](const StreamView& s) { return s.busy; }) < 2) return;
     double least = std::numeric_limits<double>::infinity();
-    std::size_t best = setting_;
-    for (std::size_t i = 0; i < settings_.size(); ++i) {
-      const std::size_t tried = (setting_ + i) % settings_.size();  // the present one first: it wins ties
-      const auto member = make_cpp_with(settings_[tried]);
+    std::size_t best = member_;
+    for (std::size_t i = 0; i < members_.size(); ++i) {
+      const std::size_t tried = (member_ + i) % members_.size();  // the present one first: it wins ties
+      const auto member = members_[tried]();
       const double cost = cost_of(view, view.forecast->ends_under(*member));
       if (cost < least * (1 - 1e-9)) {
         least = cost;
         best = tried;
       }
     }
-    if (best != setting_) choose(make_cpp_with(settings_[best]), best);
+    if (best != member_) choose(best);
   }
 
   /// Squared slowdowns, those with requests behind them as often; a missed deadline costs as much as a slowdown of 10.
@@ -172,8 +179,8 @@ class Lookahead final : public DispatchPolicy {
     bool operator==(const Seen&) const = default;
   };
   std::unique_ptr<DispatchPolicy> inner_;
-  std::vector<CppSettings> settings_ = online_settings();
-  std::size_t setting_ = 0;
+  std::vector<Member> members_ = online_members();
+  std::size_t member_ = 0;
   bool online_ = false;
   std::vector<Seen> seen_;
   std::vector<Seconds> alone_;  // of the open requests

@@ -54,6 +54,19 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"slice_that_does_not_exist", "priority: -1", "mig: 5g", 8, "mig needs dispatch mig"},
         Case{"share_without_mps", "priority: -1", "sm_share: 0.5", 8, "sm_share needs dispatch mps"},
         Case{"share_out_of_range", "priority: -1", "sm_share: 1.5", 8, "sm_share: found 1.5"},
+        Case{"share_of_nothing", "priority: -1", "sm_share: 0", 8, "found 0, expected more than 0 and at most 1"},
+        Case{"mig_without_name", "priority: -1", "mig: ''", 8, "mig: is empty"},
+        Case{"millions_of_requests", "200 Hz", "1 GHz", 8, "some 2e+07 requests are more than the 1000000 of a run"},
+        Case{"too_many_requests", "{requests: 2}", "{requests: 1000001}", 9, "found 1000001, expected 0 to 1000000"},
+        Case{"time_slice_of_streams", "{duration: 20 ms}", "{duration: 20 ms, time_slice: 1 ms}", 8,
+             "sharing.time_slice needs dispatch timeslice, found streams"},
+        Case{"no_devices", "name: b,", "name: b, devices: [],", 9, "devices: names none"},
+        Case{"sequence_of_images", "model: alexnet", "model: alexnet, sequence: 128", 9,
+             "found 128, but samples of alexnet are not tokens"},
+        Case{"optimizer_of_inference", "priority: -1", "optimizer: adam", 8, "mode inference has no optimizer"},
+        Case{"training_in_int8", "mode: training", "mode: training, dtype: int8", 9,
+             "training in int8 is not supported"},
+        Case{"name_of_two_lines", "name: a,", "name: \"a\\nb\",", 8, "has line breaks"},
         Case{"zero_duration", "model: resnet18, batch: 4", "profile: zero.csv", 8,
              "Duration: found '0', expected a positive time in ns"},
         Case{"endless_loop", "{duration: 20 ms}", "{hbm: true}", 8, "a: its arrivals never end"},
@@ -70,6 +83,54 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"unknown_gpu", "A100-SXM4-40GB", "A100-SXM4-41GB", 4, "did you mean"},
         Case{"unknown_policy", "streams", "stream", 5, "did you mean 'streams' or 'streams+priority'?"}),
     [](const auto& instance) { return instance.param.name; });
+
+TEST(Tenants, MigThatTheGpuDoesNotHaveOrNotSoOften) {
+  const Scratch scratch;
+  const std::string text = with(good(), "dispatch: streams", "dispatch: mig");
+  const Outcome none = run_program("check " + scratch.file("s.yaml", with(text, "A100-SXM4-40GB", "V100-SXM2-32GB")));
+  EXPECT_EQ(none.code, 2);
+  EXPECT_THAT(none.err, HasSubstr("V100-SXM2-32GB has no MIG"));
+  std::string many = text;
+  for (int i = 0; i < 6; ++i) many += "      - {name: c" + std::to_string(i) + ", model: alexnet}\n";
+  const Outcome crowded = run_program("check " + scratch.file("m.yaml", many));
+  EXPECT_EQ(crowded.code, 2);
+  EXPECT_THAT(crowded.err, HasSubstr("8 tenants are more than A100-SXM4-40GB has MIG slices"));
+}
+
+TEST(Tenants, KeysWithoutEffect) {
+  const Scratch scratch;
+  const std::string head = "name: s\nruns:\n  - name: r\n";
+  const Outcome idle =
+      run_program("check " + scratch.file("d.yaml", head + "    sharing: {devices: [V100-SXM2-32GB, A100-SXM4-40GB]}\n"
+                                                           "    tenants: [{name: a, model: alexnet, devices: [0]}]\n"));
+  EXPECT_EQ(idle.code, 2);
+  EXPECT_THAT(idle.err, HasSubstr("device 1 (A100-SXM4-40GB) has no tenant"));
+  const Outcome endless =
+      run_program("check " + scratch.file("e.yaml", head + "    gpu: V100-SXM2-32GB\n    sharing: {duration: 1 s}\n"
+                                                           "    tenants: [{name: a, model: alexnet}]\n"));
+  EXPECT_EQ(endless.code, 2);
+  EXPECT_THAT(endless.err, HasSubstr("sharing.duration ends arrivals, and no tenant has any"));
+}
+
+// A closed loop of days is known to be too long only when its kernels have a price.
+TEST(Tenants, MoreKernelsThanARunHasAreExitOne) {
+  const Scratch scratch;
+  const Outcome outcome =
+      run_program("check " + scratch.file("s.yaml", with(with(good(), "20 ms", "2 d"), "{rate: 200 Hz}", "{}")));
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.err, HasSubstr("are more than the 20000000 of a run:\n  a "));
+  EXPECT_THAT(outcome.err, HasSubstr("Shorten the duration"));
+}
+
+TEST(Tenants, CutTraceHasItsLine) {
+  const Scratch scratch;
+  for (const char* cut : {"arrival_s\n0\n0.002\n0.00", "id,arrival_s\n1,0\n2,0.002\n3"}) {
+    const std::string trace = "{trace: " + scratch.file("cut.csv", cut) + "}";
+    const Outcome outcome = run_program("check " + scratch.file("s.yaml", with(good(), "{rate: 200 Hz}", trace)));
+    EXPECT_EQ(outcome.code, 2);
+    EXPECT_THAT(outcome.err, HasSubstr("cut.csv:4"));
+  }
+}
 
 TEST(Tenants, MigSliceThatTheGpuDoesNotHave) {
   const Scratch scratch;

@@ -46,9 +46,9 @@ std::vector<PolicyContender> quick_contenders();
 struct PolicyOutcome {
   bool done = false;  // false: the policy cannot put this group on this GPU
   Seconds makespan;
-  Seconds wall;     // of the whole evaluation on this machine, searches included
-  double tail = 0;  // geometric mean over tenants of p99 latency / solo time
-  Hertz goodput;    // requests within their SLO, all tenants
+  Seconds processor;  // of the whole evaluation on this machine, searches included
+  double tail = 0;    // geometric mean over tenants of p99 latency / solo time
+  Hertz goodput;      // requests within their SLO, all tenants
 };
 PolicyOutcome run_group(const TenantGroup& group, const PolicyContender& contender);
 

@@ -13,12 +13,17 @@ PolicyContender variant(std::string name, GacerOptions options) {
 }
 
 std::vector<PolicyContender> parts() {
-  GacerOptions space, time, both, again;
+  GacerOptions space, time, both, again, widths;
   space.temporal = false;
   time.spatial = false;
   again.restarts = 4;
-  return {contender("streams"), variant("space", space), variant("time", time), variant("space and time", both),
-          variant("with 4 restarts", again)};
+  widths.evaluator = GacerOptions::Evaluator::packing;
+  return {contender("streams"),
+          variant("space", space),
+          variant("time", time),
+          variant("space and time", both),
+          variant("with 4 restarts", again),
+          variant("searched by widths", widths)};
 }
 
 std::vector<PolicyContender> pointer_counts() {

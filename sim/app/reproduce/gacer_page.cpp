@@ -46,12 +46,12 @@ std::string makespan_table(const std::vector<MakespanRow>& rows, const std::vect
   return text + "\n";
 }
 
-std::string wall_table(const std::vector<MakespanRow>& rows, const std::vector<PolicyContender>& contenders) {
+std::string search_table(const std::vector<MakespanRow>& rows, const std::vector<PolicyContender>& contenders) {
   std::string text = head(contenders, "ms on this machine");
   for (const MakespanRow& row : rows) {
     fmt::format_to(std::back_inserter(text), "| {} |", row.group);
     for (const PolicyOutcome& outcome : row.outcomes)
-      text += outcome.done ? fmt::format(" {:.1f} |", outcome.wall.value() * 1e3) : " - |";
+      text += outcome.done ? fmt::format(" {:.1f} |", outcome.processor.value() * 1e3) : " - |";
     text += "\n";
   }
   return text;
@@ -147,8 +147,8 @@ std::string gacer_page(const GacerResults& r, std::string_view command) {
       "Kernels as measured one by one (durations, SMs needed, class); t marks training. What they move is assumed "
       "(sim/app/tenants/profile_kernels.hpp).",
       makespan_table(r.profiles, r.contenders));
-  put("Search time", "Wall time of one whole evaluation, the policy's search included.",
-      wall_table(r.profiles, r.contenders));
+  put("Search time", "Processor time of one whole evaluation, the policy's search included.",
+      search_table(r.profiles, r.contenders));
   put("Built-in models on five GPUs",
       "Kernels priced by the latency model in fp32, launched without a host; GACER with a tenth of its budget of "
       "evaluations; a MIG slice each where there is any.",

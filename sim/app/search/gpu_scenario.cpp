@@ -9,15 +9,12 @@
 #include <fmt/format.h>
 
 #include "models/memory_footprint.hpp"
+#include "sim/app/graph_names.hpp"
 #include "sim/base/error.hpp"
 #include "sim/base/text.hpp"
 #include "sim/report/scatter_chart.hpp"
 
 namespace tessera {
-
-static constexpr std::array<std::string_view, 2> enum_names(Mode) {
-  return {"inference", "training"};
-}
 
 namespace {
 

@@ -1,28 +1,21 @@
 // Every key of a tenant, its default and its checks.
 #include <fmt/format.h>
 
-#include <array>
+#include <algorithm>
+#include <cctype>
 #include <filesystem>
 
+#include "sim/app/graph_names.hpp"
 #include "sim/app/tenants/profile_kernels.hpp"
 #include "sim/app/tenants/section.hpp"
 #include "sim/base/error.hpp"
 
 namespace tessera {
 
-static constexpr std::array<std::string_view, 2> enum_names(Mode) {
-  return {"inference", "training"};
-}
-static constexpr std::array<std::string_view, 2> enum_names(AttentionKind) {
-  return {"eager", "flash"};
-}
-static constexpr std::array<std::string_view, 2> enum_names(OptimizerKind) {
-  return {"none", "adam"};
-}
-
 namespace {
 
-constexpr std::int64_t kMostSamples = 1 << 20, kLongestSequence = 1 << 24, kMostRequests = 10'000'000;
+constexpr std::int64_t kMostSamples = 1 << 20, kLongestSequence = 1 << 24;
+constexpr std::size_t kLongestName = 100;
 
 void check_range(Reader& r, std::string_view key, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (r.has(key) && (value < least || value > most))
@@ -48,10 +41,30 @@ void check_source(Reader& r, const TenantSection& s) {
     const ModelConfig model = find_model(*s.model);
     if (model.fixed_sequence == 0 && !r.has("sequence"))
       r.error("", fmt::format("missing key 'sequence': samples of {} are tokens", *s.model));
-    if (model.positions > 0 && s.sequence > model.positions)
+    if (model.fixed_sequence > 0 && s.sequence != 1)
+      r.error("sequence",
+              fmt::format("found {}, but samples of {} are not tokens; leave it out", s.sequence, *s.model));
+    if (model.positions > 0 && model.fixed_sequence == 0 && s.sequence > model.positions)
       r.error("sequence", fmt::format("{} is longer than the {} positions that {} has learned", s.sequence,
                                       model.positions, model.name));
   });
+}
+
+/// A name stands in tables, CSV files and pictures.
+void check_name(Reader& r, const std::string& name) {
+  if (!r.has("name")) return;
+  if (name.empty()) r.error("name", "is empty");
+  if (name.size() > kLongestName)
+    r.error("name", fmt::format("{} characters; at most {} fit into a table", name.size(), kLongestName));
+  if (std::ranges::any_of(name, [](char c) { return std::iscntrl(static_cast<unsigned char>(c)) != 0; }))
+    r.error("name", "has line breaks or other control characters");
+}
+
+void check_mode(Reader& r, const TenantSection& s) {
+  if (s.mode == Mode::training && element_size(s.dtype) < Bytes(2))
+    r.error("dtype", fmt::format("training in {} is not supported; use fp32, tf32, fp16, bf16", to_string(s.dtype)));
+  if (s.mode == Mode::inference && r.has("optimizer") && s.optimizer != OptimizerKind::none)
+    r.error("optimizer", "mode inference has no optimizer");
 }
 
 /// Keys that say how a model's kernels come about mean nothing beside measured ones.
@@ -82,7 +95,7 @@ void describe(Reader& r, TenantSection& s) {
              "kernels measured one by one: CSV with columns Name, Profile, SM_usage, and Duration in ns");
   r.optional("mode", s.mode, "a request is a forward pass, or a training step");
   r.optional("dtype", s.dtype, "of weights, activations and gradients");
-  r.optional("batch", s.batch, "samples of a request");
+  r.optional("batch", s.batch, "samples of a request; of a profile: that it was measured with");
   r.optional("sequence", s.sequence, "tokens per sample; models of images have none");
   r.optional("attention", s.attention, "eager writes the score matrix to memory, flash does not");
   r.optional("optimizer", s.optimizer, "of training");
@@ -95,7 +108,7 @@ void describe(Reader& r, TenantSection& s) {
   r.optional("sm_share", s.sm_share, "of the SMs that its process may use (MPS), 0 to 1");
   r.optional("mig", s.mig, "slice of dispatch mig, as 2g; default: the policy chooses");
   r.optional("devices", s.devices, "numbers of the devices that it runs on, a copy on each; default: all");
-  if (r.has("name") && s.name.empty()) r.error("name", "is empty");
+  check_name(r, s.name);
   check_range(r, "batch", s.batch, 1, kMostSamples);
   check_range(r, "sequence", s.sequence, 1, kLongestSequence);
   check_range(r, "priority", s.priority, kMostUrgent, kLeastUrgent);
@@ -104,6 +117,9 @@ void describe(Reader& r, TenantSection& s) {
   if (r.has("memory") && s.memory && *s.memory < Bytes(0.0)) r.error("memory", "must not be negative");
   if (!(s.sm_share > 0 && s.sm_share <= 1))
     r.error("sm_share", fmt::format("found {}, expected more than 0 and at most 1", s.sm_share));
+  if (r.has("mig") && s.mig && s.mig->empty()) r.error("mig", "is empty; leave it out, and the policy chooses");
+  if (r.has("devices") && s.devices.empty()) r.error("devices", "names none; leave it out for all");
+  if (!s.profile) check_mode(r, s);
   if (!r.printing() && r.ok()) check_source(r, s);
   if (!r.printing()) check_profile_keys(r, s);
 }

@@ -55,6 +55,10 @@ void describe(Reader& r, ArrivalsSection& s);
 void describe(Reader& r, TenantSection& s);
 void describe(Reader& r, SharingSection& s);
 
+/// Requests of all tenants of a run together, and kernels that they launch on one GPU: what an hour of the event loop
+/// and some gigabytes of timeline hold.
+inline constexpr std::int64_t kMostRequests = 1'000'000, kMostLaunches = 20'000'000;
+
 /// Most urgent and least urgent priority of a stream (cudaDeviceGetStreamPriorityRange since CUDA 11).
 inline constexpr int kMostUrgent = -5, kLeastUrgent = 0;
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
-#include <set>
+#include <limits>
 
 #include "sim/app/tenants/arrivals.hpp"
 #include "sim/app/tenants/profile_kernels.hpp"
@@ -19,17 +19,6 @@ namespace tessera {
 namespace {
 
 constexpr Seconds kForever{std::numeric_limits<double>::infinity()};
-
-std::vector<int> devices_of(const TenantSection& tenant, std::size_t devices) {
-  if (!tenant.devices.empty()) return tenant.devices;
-  std::vector<int> all(devices);
-  for (std::size_t i = 0; i < devices; ++i) all[i] = static_cast<int>(i);
-  return all;
-}
-
-bool ends(const TenantSection& tenant, const SharingSection& sharing) {
-  return !tenant.arrivals || sharing.duration || tenant.arrivals->requests > 0 || tenant.arrivals->trace;
-}
 
 /// The dates of all copies; of a closed loop there are none.
 std::vector<Seconds> dates_of(const TenantSection& tenant, Seconds end, Rng rng) {
@@ -97,55 +86,7 @@ SharingTerms terms_of(const SharingSection& s) {
   return {.hbm = s.hbm, .issue = s.issue, .l2 = s.l2, .clock = s.clock, .launch = s.launch};
 }
 
-void check_tenant(const SharedSections& s, const TenantSection& tenant, std::vector<std::string>& wrong) {
-  std::set<int> seen;
-  for (const int device : tenant.devices) {
-    if (device < 0 || device >= static_cast<int>(s.gpus.size()))
-      wrong.push_back(
-          fmt::format("{}: device {} is not there; there are {}, counted from 0", tenant.name, device, s.gpus.size()));
-    else if (!seen.insert(device).second)
-      wrong.push_back(fmt::format("{}: device {} is given twice", tenant.name, device));
-  }
-  if (!ends(tenant, s.sharing))
-    wrong.push_back(
-        fmt::format("{}: its arrivals never end; give the run a duration, or the arrivals requests", tenant.name));
-  if (tenant.sm_share < 1 && s.dispatch != "mps")
-    wrong.push_back(fmt::format("{}: sm_share needs dispatch mps, found {}", tenant.name, s.dispatch));
-  if (tenant.mig && s.dispatch != "mig")
-    wrong.push_back(fmt::format("{}: mig needs dispatch mig, found {}", tenant.name, s.dispatch));
-}
-
-/// A policy cannot deploy what the GPU does not have (slices); it says so before anything runs.
-void check_deployment(const SharedSections& s, std::vector<std::string>& wrong) {
-  for (std::size_t device = 0; device < s.gpus.size(); ++device) {
-    std::vector<Tenant> tenants;
-    for (const TenantSection& section : s.tenants) {
-      const std::vector<int> on = devices_of(section, s.gpus.size());
-      if (std::ranges::find(on, static_cast<int>(device)) == on.end() || !section.mig) continue;
-      tenants.push_back(as_tenant(section, {}, Seconds(0.0)));
-    }
-    if (tenants.empty()) continue;
-    const GpuSpec gpu = find_gpu(s.gpus[device]);
-    try {
-      static_cast<void>(make_dispatch_policy(s.dispatch)->deploy({tenants, gpu, SharingOptions{}}));
-    } catch (const RunError& error) {
-      wrong.emplace_back(error.what());
-    }
-  }
-}
-
 }  // namespace
-
-std::vector<std::string> sharing_mistakes(const SharedSections& s) {
-  std::vector<std::string> wrong;
-  std::set<std::string> names;
-  for (const TenantSection& tenant : s.tenants) {
-    if (!names.insert(tenant.name).second) wrong.push_back(fmt::format("two tenants are named '{}'", tenant.name));
-    check_tenant(s, tenant, wrong);
-  }
-  if (wrong.empty()) check_deployment(s, wrong);
-  return wrong;
-}
 
 SharedRunSpec resolve_sharing(const SharedSections& s, const LatencyModel& latency) {
   SharedRunSpec spec{.scenario = s.scenario, .name = s.run, .dispatch = s.dispatch, .options = {}, .gpus = {}};
@@ -169,6 +110,7 @@ SharedRunSpec resolve_sharing(const SharedSections& s, const LatencyModel& laten
     }
     if (!shared.tenants.empty()) spec.gpus.push_back(std::move(shared));
   }
+  check_shared_launches(spec);
   return spec;
 }
 

@@ -39,9 +39,16 @@ struct SharedSections {
 };
 
 /// What is wrong between tenants and the run: devices that are not there, arrivals without end, shares and slices that
-/// the policy does not look at or the GPU does not have. Empty: nothing.
+/// the policy does not look at or the GPU does not have, more requests than a run has. Empty: nothing.
 std::vector<std::string> sharing_mistakes(const SharedSections& sections);
 
+/// The devices that it runs on, of so many.
+std::vector<int> devices_of(const TenantSection& tenant, std::size_t devices);
+
+/// RunError where a GPU's tenants launch more kernels than a run has.
+void check_shared_launches(const SharedRunSpec& spec);
+
+/// RunError as above.
 SharedRunSpec resolve_sharing(const SharedSections& sections, const LatencyModel& latency);
 
 struct SharedResult {

@@ -5,6 +5,7 @@
 #include "sim/base/error.hpp"
 #include "sim/dispatch/cpp.hpp"
 #include "sim/dispatch/gacer.hpp"
+#include "sim/dispatch/gacer_packing.hpp"
 #include "sim/dispatch/mig.hpp"
 #include "tests/unit/dispatch/bench_tenants.hpp"
 
@@ -153,6 +154,47 @@ TEST(PoliciesTest, GacerIsNoWorseThanStreamsAndItsParts) {
   EXPECT_LE(both, time);
   EXPECT_LE(space, streams);
   EXPECT_LE(time, streams);
+}
+
+// A third and two thirds fit together, a whole does not; it has waited longest and is next; then two thirds and a
+// third.
+TEST(PoliciesTest, GacersOwnModelPacksWidths) {
+  const GpuSpec gpu = spin_gpu(3);
+  const auto part = [&](int third) { return spin(gpu, 2 * third, Seconds(1.0)); };
+  const std::vector tenants{tenant({part(1)}), tenant({part(2), part(2)}), tenant({part(3), part(1)})};
+  const SharingOptions options = undisturbed();
+  const TenantSet set{tenants, gpu, options};
+  const auto packed = [&] { return packed_makespan(build_programs(set, shared_streams(set)).front()); };
+  EXPECT_NEAR(packed().value(), 3, 1e-9);
+}
+
+/// Searched by widths, the plan is carried out under the rules like any other.
+TEST(PoliciesTest, GacerSearchedByWidthsIsCarriedOut) {
+  const auto tenants = complementary();
+  const SharingOptions options = undisturbed();
+  const GacerOptions by_widths{.evaluator = GacerOptions::Evaluator::packing};
+  const TenantSet set{tenants, kGpu, options};
+  const GacerPlan plan = search_gacer(set, by_widths);
+  EXPECT_GT(plan.evaluations, 1);
+  auto gacer = make_gacer_with(by_widths);
+  const double searched_by_rules = search_gacer(set).makespan.value();
+  EXPECT_GE(evaluate(tenants, kGpu, *gacer, options).makespan.value(), searched_by_rules - 1e-12);
+}
+
+// Pieces have whole samples: without pointers a batch of one leaves the streams alone, one of four is cut in four.
+TEST(PoliciesTest, GacerCutsNoSample) {
+  const SharingOptions options = undisturbed();
+  const auto pieces = [&](int batch) {
+    std::vector tenants{tenant({spin(kGpu, 40, Seconds(1e-3))}),
+                        tenant({spin(kGpu, 1, Seconds(3e-3)), spin(kGpu, 4, Seconds(1e-3))})};
+    for (Tenant& one : tenants) one.batch = batch;
+    const GacerPlan plan = search_gacer({tenants, kGpu, options}, {.temporal = false, .concat_cost = 0});
+    std::uint32_t most = 1;
+    for (const auto& row : plan.pieces) most = std::max(most, std::ranges::max(row));
+    return most;
+  };
+  EXPECT_EQ(pieces(1), 1U);
+  EXPECT_GT(pieces(4), 1U);
 }
 
 TEST(PoliciesTest, LookaheadIsNoWorseThanItsMembers) {
