@@ -47,11 +47,7 @@ class Microbench final : public Command {
     const GpuSpec gpu = find_gpu(gpu_);
     check_machine(gpu);
     const Plan plan = microbench::make_plan(gpu, options_);
-    if (plan.cases.empty())
-      throw InputError(Diagnostic{.file = "--minutes",
-                                  .message = fmt::format("no case of these benchmarks and number formats takes less "
-                                                         "than {:g} minutes on {}",
-                                                         minutes_, gpu.name)});
+    require_cases(gpu, plan);
     if (!plan_only_) return measure(gpu, plan);
     json_ ? print_json(gpu, plan) : print(gpu, plan);
     return 0;
@@ -100,6 +96,16 @@ class Microbench final : public Command {
           .file = "--platform",
           .message = fmt::format("{} has {} GPUs, --gpu says {}", platform.name, platform.gpu.name, gpu.name)});
     platform_ = platform.name;
+  }
+
+  void require_cases(const GpuSpec& gpu, const Plan& plan) const {
+    if (!plan.cases.empty()) return;
+    if (plan.left_out == 0)
+      throw InputError(
+          Diagnostic{.file = "--only",
+                     .message = fmt::format("these benchmarks have no case in these number formats on {}", gpu.name)});
+    throw InputError(Diagnostic{
+        .file = "--minutes", .message = fmt::format("no case takes less than {:g} minutes on {}", minutes_, gpu.name)});
   }
 
   int measure(const GpuSpec& gpu, const Plan& plan) {

@@ -52,6 +52,8 @@ TEST(Microbench, EveryMistakeIsNamed) {
   EXPECT_THAT(refused("--gpu T4 --plan --platform dgx-h100"),
               HasSubstr("--platform: error: dgx-h100 has H100-SXM-80GB GPUs, --gpu says T4"));
   EXPECT_THAT(refused("--gpu T4 --plan --minutes 0.0001"), HasSubstr("takes less than 0.0001 minutes on T4"));
+  EXPECT_THAT(refused("--gpu T4 --plan --only launch --dtype int8"),
+              HasSubstr("--only: error: these benchmarks have no case in these number formats on T4"));
   EXPECT_EQ(run_program("microbench --plan").code, 2);
   const Outcome gpu = run_program("microbench --gpu T44 --plan");
   EXPECT_EQ(gpu.code, 2);
