@@ -72,6 +72,8 @@ class Cpp final : public DispatchPolicy {
   }
   /// Blocks that it may start beside the critical tenant.
   [[nodiscard]] std::int64_t allowed(const DispatchView& view, const QueuedKernel& kernel, int critical) const {
+    // Interrupted by the policy before this one: its blocks come back together, with or without new ones.
+    if (kernel.frozen) return std::max<std::int64_t>(kernel.blocks_left, 1);
     if (critical < 0 || static_cast<int>(kernel.stream) == critical || kernel.kernel == nullptr)
       return kernel.blocks_left;
     double most = static_cast<double>(kernel.blocks_left);

@@ -98,6 +98,24 @@ TEST(PoliciesTest, ReefKillsAndRestarts) {
   expect_ends(tenants, "reef", {stop + 0.5 + 1.0, stop + 0.5});
 }
 
+// The same where CPP goes on after REEF's kill, as in the look ahead: the killed blocks come back with the kernel.
+TEST(PoliciesTest, CppBringsBackWhatReefKilled) {
+  class Change final : public DispatchPolicy {
+   public:
+    [[nodiscard]] Decision next(const DispatchView& view) override {
+      return view.now < Seconds(0.25 + 10e-6) ? reef_->next(view) : cpp_->next(view);
+    }
+
+   private:
+    std::unique_ptr<DispatchPolicy> reef_ = make_dispatch_policy("reef"), cpp_ = make_dispatch_policy("cpp");
+  } policy;
+  const double stop = 0.25 + 25.5e-6;
+  const std::vector tenants{tenant({spin(kGpu, 4, Seconds(1.0))}),
+                            tenant({spin(kGpu, 4, Seconds(0.5))}, -1, {Seconds(0.25)})};
+  EXPECT_THAT(ends_of(evaluate(tenants, kGpu, policy, undisturbed()), 2),
+              Pointwise(DoubleNear(1e-9), {stop + 0.5 + 1.0, stop + 0.5}));
+}
+
 // 100 waves of 10 us; the urgent kernel comes in the 26th, which ends first; the other 74 follow it.
 TEST(PoliciesTest, TallyYieldsAfterASlice) {
   const std::vector tenants{tenant({spin(kGpu, 400, Seconds(10e-6))}),
