@@ -11,6 +11,8 @@ namespace tessera {
 
 namespace {
 
+constexpr double kLatest = 1e9;  // 30 years; from there on microseconds are lost
+
 bool full(std::size_t have, std::int64_t most) {
   return most > 0 && have >= static_cast<std::size_t>(most);
 }
@@ -36,9 +38,10 @@ std::vector<Seconds> trace_dates(const std::filesystem::path& path, Seconds end,
   double last = 0;
   for (std::size_t row = 0; row < table.rows(); ++row) {
     const double at = table.number(row, column).value_or(-1);
-    if (!(at >= last) || !std::isfinite(at)) {
-      wrong.push_back(table.at(row, column,
-                               fmt::format("found '{}', expected a date from {} s on", table.cell(row, column), last)));
+    if (!(at >= last && at <= kLatest)) {
+      wrong.push_back(
+          table.at(row, column,
+                   fmt::format("found '{}', expected a date from {} s on, up to 1e9", table.cell(row, column), last)));
       continue;
     }
     last = at;

@@ -79,6 +79,8 @@ TEST_F(Folder, TraceIsReadUpToTheEnd) {
 TEST_F(Folder, TraceMistakesHaveTheirLine) {
   EXPECT_THAT(mistake([&] { trace_dates(file("arrival_s\n1\n0.5\n"), Seconds(9.0), 0); }),
               HasSubstr("f.csv:3: error: arrival_s: found '0.5', expected a date from 1 s on"));
+  EXPECT_THAT(mistake([&] { trace_dates(file("arrival_s\n1\n1e300\n"), Seconds(9.0), 0); }),
+              HasSubstr("found '1e300', expected a date from 1 s on, up to 1e9"));
   EXPECT_THAT(mistake([&] { trace_dates(file("arrival_s\n"), Seconds(9.0), 0); }), HasSubstr("no arrivals"));
 }
 
@@ -104,7 +106,7 @@ TEST_F(Folder, ProfileMistakesAreAllListedWithTheirRows) {
       [&] { read_profile_kernels(file(std::string(kHead) + "a,1,0,80,0\nb,2,0,80,5\nc,1,0,0,5\nd,1,0,1,-5\n")); });
   EXPECT_THAT(all, HasSubstr("f.csv:2: error: Duration: found '0', expected a positive time in ns"));
   EXPECT_THAT(all, HasSubstr("f.csv:3: error: Profile: found '2', expected -1, 0 or 1"));
-  EXPECT_THAT(all, HasSubstr("f.csv:4: error: SM_usage: found '0', expected a positive number of SMs"));
+  EXPECT_THAT(all, HasSubstr("f.csv:4: error: SM_usage: found '0', expected 1 to 1000000 SMs"));
   EXPECT_THAT(all, HasSubstr("f.csv:5: error: Duration: found '-5'"));
   EXPECT_THAT(mistake([&] { read_profile_kernels(file(kHead)); }), HasSubstr("the profile has no kernels"));
 }
