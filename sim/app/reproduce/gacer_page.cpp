@@ -153,11 +153,12 @@ std::string gacer_page(const GacerResults& r, std::string_view command) {
       "Kernels priced by the latency model in fp32, launched without a host; GACER with a tenth of its budget of "
       "evaluations; a MIG slice each where there is any.",
       makespan_table(r.models, r.model_contenders));
-  put("Space, time, both", "What GACER may use; never worse than streams by construction of the search.",
+  put("Space, time, both",
+      "What GACER may use. By widths: searched by GACER's own packing of SM shares, which sees no bandwidth.",
       ablation_table(r.by_part, r.parts));
   put("Pointers", "GACER in time alone with exactly so many pointers, each costing a synchronisation.",
       ablation_table(r.by_pointers, r.pointers));
-  put("Pieces", "GACER in space alone with at most so many pieces of an operator.",
+  put("Pieces", "GACER in space alone with at most so many pieces; of whole samples, and batches are 2 and 4 here.",
       ablation_table(r.by_pieces, r.pieces));
   put("Wrong durations",
       "GACER's plan made for the profiles and run with every duration off by a lognormal factor; makespans, mean of "

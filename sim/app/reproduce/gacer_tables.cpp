@@ -99,8 +99,7 @@ std::string colocation_tables(const GacerResults& r) {
   put("iGniter: two copies on half of the SMs each, batch 16", copy_table(r.copies));
   put("MISO: training on MIG slices of an A100",
       "Speed relative to the whole GPU, whose step time is given; where our GPU time is below it, the host is taken to "
-      "be "
-      "the bound.\n\n" +
+      "be the bound. Its embedding and GNN are left out: their layers are not stated.\n\n" +
           slice_table(r.slices));
   put("XSched: preemption on a GV100", preemption_table(r.preemption));
   if (r.pair)
