@@ -63,6 +63,7 @@ void Collectives::start(Meeting& meeting) {
   meeting.cost.between /= payload_;
   meeting.volume = collective_volume(meeting.cost.algorithm, collective.kind, shape.ranks, collective.bytes);
   take(meeting, collective.kind, meeting.cost.channels, meeting.cost.time);
+  if (!routing_.groups()[meeting.group].rates.empty()) return flow_undisturbed(meeting);
   engine_.at(engine_.now() + meeting.cost.wait, [this, &meeting] { flow(meeting); });
 }
 
@@ -90,6 +91,23 @@ void Collectives::flow(Meeting& meeting) {
     });
   }
   end(meeting);
+}
+
+/// All its ends are known at its start.
+void Collectives::flow_undisturbed(Meeting& meeting) {
+  const CommunicationGroup& group = routing_.groups()[meeting.group];
+  const Seconds start = engine_.now() + meeting.cost.wait;
+  Seconds last = start;
+  for (std::size_t f = 0; f < group.flows.size(); ++f) {
+    const Flow& flow = group.flows[f];
+    const Bytes payload = meeting.volume * flow.share;
+    if (payload <= Bytes(0.0)) continue;
+    const Seconds took = payload * (flow.between_nodes ? meeting.cost.between : meeting.cost.inside) / group.rates[f];
+    recorder_.flow(flow, payload, meeting.task, start, start + took);
+    last = max(last, start + took);
+  }
+  meeting.open = 1;
+  engine_.at(last, [this, &meeting] { end(meeting); });
 }
 
 void Collectives::start_own(Meeting& meeting) {

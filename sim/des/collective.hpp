@@ -56,6 +56,7 @@ class Collectives {
   void start(Meeting& meeting);
   void take(const Meeting& meeting, CollectiveKind kind, int channels, Seconds alone);
   void flow(Meeting& meeting);
+  void flow_undisturbed(Meeting& meeting);
   void end(Meeting& meeting);
 
   Engine& engine_;

@@ -106,7 +106,9 @@ struct FoldedGroups {
       if (fresh) {
         std::unordered_set<Colour> colours;
         for (const Rank rank : group.ranks) colours.insert(colouring.of_rank()[static_cast<std::size_t>(rank)]);
-        groups.push_back({.members = kind.message ? 2 : static_cast<int>(colours.size()), .shape = group.shape});
+        groups.push_back({.members = kind.message ? 2 : static_cast<int>(colours.size()),
+                          .shape = group.shape,
+                          .ranks = group.ranks});
       }
       GroupShape& shape = groups[at->second].shape;
       const Seconds hop = max(shape.longest_hop, group.shape.longest_hop);

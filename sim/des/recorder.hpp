@@ -13,26 +13,29 @@ namespace tessera {
 
 class Recorder {
  public:
-  /// `gpus`: cluster-wide indices of those simulated. `lines`: names of what runs in order on each.
-  Recorder(bool spans, const std::vector<int>& gpus, std::vector<std::string> lines, const std::vector<Link>& links);
+  /// `gpus`: cluster-wide indices of those simulated; `draws`: which of them have tracks. `lines`: names of what runs
+  /// in order on each.
+  Recorder(const std::vector<bool>& draws, const std::vector<int>& gpus, std::vector<std::string> lines,
+           const std::vector<Link>& links);
 
   void task(std::size_t gpu, std::size_t line, std::uint32_t task, bool kernel, Seconds start, Seconds end);
   void flow(const Flow& flow, Bytes size, std::uint32_t task, Seconds start, Seconds end);
 
-  /// Links of flows that simulated GPUs send have tracks. Everything but `folded`, `events` and what HBM carried. Flows
-  /// that overlap on a link are drawn one after the other on its track; its carried bytes are exact.
+  /// Links of flows that GPUs with tracks send have tracks. Everything but `folded`, `events` and what HBM carried.
+  /// Flows that overlap on a link are drawn one after the other on its track; its carried bytes are exact.
   [[nodiscard]] Trace take();
 
  private:
   struct GpuRecord {
     int gpu;
+    std::int64_t first_track;  // < 0: it has none
     Intervals compute, communication;
   };
   struct LinkRecord {
     Bytes carried;
     std::vector<Span> spans;
   };
-  bool spans_;
+  std::vector<bool> draws_;  // by cluster-wide index
   std::vector<GpuRecord> gpus_;
   std::vector<std::string> lines_;
   const std::vector<Link>& links_;

@@ -25,7 +25,8 @@ struct CommunicationGroup {
   int members = 1;  // of the collective's ranks those simulated, which must all join
   GroupShape shape{};
   std::vector<Flow> flows{};
-  std::vector<Rank> ranks{};  // of all that take part; of a message the sender and the receiver
+  std::vector<Rank> ranks{};  // of all that take part; of a message the sender and the receiver; folded: of the first
+  std::vector<BytesPerSec> rates{};  // of its flows where none ever shares a link with another; else none
 };
 
 /// What is left of a run once folded.
@@ -54,6 +55,9 @@ class Routing {
   /// speed. None, and nothing is changed, where too much is not alike.
   std::optional<FoldedRun> fold(const std::vector<Link>& links, const std::vector<std::uint64_t>& sorts);
 
+  /// Sets the rates of groups that are never disturbed: see undisturbed.cpp. `links`: as they are simulated.
+  void find_undisturbed(const std::vector<Link>& links);
+
   [[nodiscard]] std::size_t routes() const { return routes_.size(); }
   [[nodiscard]] std::vector<LinkId> links_of(std::size_t route) const;
 
@@ -73,6 +77,7 @@ class Routing {
   std::vector<double> units_;        // of each link once folded: flows that a mention of it stands for
 
   void number_flows();
+  [[nodiscard]] BytesPerSec lone_rate(const Flow& flow, const std::vector<Link>& links) const;
   [[nodiscard]] const Way& way_of(const Collective& collective) const;
   [[nodiscard]] std::vector<GroupKind> kinds();
 };

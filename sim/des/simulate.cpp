@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 #include <memory>
 #include <utility>
@@ -24,6 +25,7 @@ namespace tessera {
 namespace {
 
 constexpr std::size_t kNamedInError = 6;
+constexpr int kMostDrawn = 64;  // GPUs on a timeline, as many as a folded run simulates
 
 /// What every rank is by itself: its stage, and how fast its GPU computes.
 std::vector<std::uint64_t> sorts_of_ranks(const SimulationInput& input) {
@@ -60,6 +62,18 @@ std::vector<EngineGpu> engine_gpus(const std::vector<int>& simulated, const GpuS
   return gpus;
 }
 
+/// Which of the simulated GPUs have tracks: as many of each stage, of large runs the first.
+std::vector<bool> drawn(const SimulationInput& input, const std::vector<Rank>& ranks) {
+  const int most = std::max(1, kMostDrawn / input.plan.spec.pp);
+  std::vector<int> of_stage(static_cast<std::size_t>(input.plan.spec.pp));
+  std::vector<bool> draws;
+  for (const Rank rank : ranks) {
+    int& before = of_stage[static_cast<std::size_t>(input.plan.stage_of(rank))];
+    draws.push_back(input.options.record_spans && before++ < most);
+  }
+  return draws;
+}
+
 std::vector<std::string> line_names(const Program& program) {
   std::vector<std::string> names;
   names.reserve(program.lines.size());
@@ -90,6 +104,7 @@ Trace simulate(const SimulationInput& input) {
       input.options.collectives ? CollectiveModel(*input.options.collectives) : CollectiveModel();
   Routing routing(input.plan, input.placement, input.cluster, topology, model, input.options.own_collectives);
   const FoldedRun cast = cast_of(input, routing, topology);
+  routing.find_undisturbed(cast.links);
   const std::vector<int> simulated = gpus_of(cast.ranks, input.placement);
 
   Engine engine(engine_gpus(simulated, input.cluster.gpu),
@@ -99,7 +114,7 @@ Trace simulate(const SimulationInput& input) {
                  "the host's work for every task");
   const Host host =
       input.options.cuda_graph ? Host(Seconds(0.0)) : Host(input.cluster.node.host_launch, input.options.host_work);
-  Recorder recorder(input.options.record_spans, simulated, line_names(program), topology.links());
+  Recorder recorder(drawn(input, cast.ranks), simulated, line_names(program), topology.links());
   Collectives collectives(engine, input.plan, routing, model, recorder,
                           input.options.collectives ? 1 : input.options.collective_payload,
                           input.options.own_collectives);

@@ -47,6 +47,10 @@ class SpanIndex {
   [[nodiscard]] bool empty() const { return gpus_.empty(); }
   [[nodiscard]] std::size_t gpus() const { return gpus_.size(); }
   [[nodiscard]] int stage(std::size_t gpu) const { return gpus_[gpu].stage; }
+  [[nodiscard]] Seconds compute_busy(std::size_t gpu) const {
+    const auto use = std::ranges::find(trace_.gpus, gpus_[gpu].gpu, &GpuUse::gpu);
+    return use == trace_.gpus.end() ? Seconds() : use->compute_busy;
+  }
   [[nodiscard]] bool unfolded() const { return static_cast<int>(gpus_.size()) == plan_.spec.world_size(); }
 
   [[nodiscard]] const Span& span(const Visit& visit) const {
@@ -167,17 +171,17 @@ struct PathStep {
 };
 
 /// The stage that computes longest; of equals, the last.
-int busiest_stage(const Trace& trace, const SpanIndex& spans) {
+int busiest_stage(const SpanIndex& spans) {
   std::size_t busiest = 0;
   for (std::size_t g = 1; g < spans.gpus(); ++g)
-    if (trace.gpus[g].compute_busy > trace.gpus[busiest].compute_busy - kSameInstant) busiest = g;
+    if (spans.compute_busy(g) > spans.compute_busy(busiest) - kSameInstant) busiest = g;
   return spans.stage(busiest);
 }
 
 class PathFinder {
  public:
   PathFinder(const Plan& plan, const Trace& trace, const SpanIndex& spans)
-      : plan_(plan), trace_(trace), spans_(spans), meetings_(plan, spans), busiest_(busiest_stage(trace, spans)) {}
+      : plan_(plan), trace_(trace), spans_(spans), meetings_(plan, spans), busiest_(busiest_stage(spans)) {}
 
   [[nodiscard]] std::vector<PathStep> walk() const {
     std::vector<PathStep> steps;

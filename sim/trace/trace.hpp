@@ -35,6 +35,7 @@ struct GpuUse {
   Seconds exposed_communication;  // a collective runs and no kernel does
   Seconds idle;                   // neither
   Bytes hbm_carried;              // by the link to device memory
+  std::int32_t gpu = -1;          // in the cluster
 };
 
 /// Result of one simulation. Ranks folded onto one representative share its spans.
@@ -43,7 +44,7 @@ struct Trace {
   std::vector<Track> tracks;
   std::vector<Span> spans;
   std::vector<LinkUse> links;  // of the network that carried something
-  std::vector<GpuUse> gpus;    // of simulated GPUs
+  std::vector<GpuUse> gpus;    // of all simulated GPUs, also those without tracks
   std::uint32_t folded = 1;    // ranks that a simulated GPU stands for, on average
   std::uint64_t events = 0;    // activities the engine completed
 };

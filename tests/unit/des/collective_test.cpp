@@ -122,6 +122,21 @@ TEST(ContentionTest, CollectivesOfTwoDimensionsShareLinks) {
   }
 }
 
+// The sum over tp alone is a date; where a gather over dp comes to its links later, its flows are activities.
+TEST(UndisturbedTest, TakesAsLongAsFlowsOfTheEventLoop) {
+  BenchPlan alone(4, 2, small_cluster(8)), disturbed(4, 2, small_cluster(8));
+  for (int i = 0; i < 20; ++i) alone.collective(CollectiveKind::all_reduce, Dimension::tp, Bytes(1e3 * (1 << i)));
+  for (int i = 0; i < 20; ++i) disturbed.collective(CollectiveKind::all_reduce, Dimension::tp, Bytes(1e3 * (1 << i)));
+  disturbed.collective(CollectiveKind::all_gather, Dimension::dp, Bytes(1e6), {static_cast<TaskId>(19)});
+  for (const Fold fold : {Fold::off, Fold::on}) {
+    const SimulationOptions options{.fold = fold, .cuda_graph = true};
+    const Trace dates = alone.run_isolated(options), flows = disturbed.run_isolated(options);
+    const auto last = std::ranges::find(flows.spans, 19u, &Span::task);
+    EXPECT_NEAR(dates.makespan / last->end, 1, 1e-12);
+    EXPECT_LT(dates.events, 41 * dates.gpus.size());  // two a collective and group, at most
+  }
+}
+
 TEST(MeetingTest, StartsWhenTheLastMemberHasCome) {
   BenchPlan plan(2, 1, small_cluster(2));
   const TaskId kernel = plan.kernel(Seconds(30e-6));
@@ -141,7 +156,7 @@ TEST(MeetingTest, AMemberThatNeverComesIsNamed) {
   const Topology topology(cluster);
   const CollectiveModel model;
   const Routing routing(plan, {{0, 1}}, cluster, topology, model);
-  Recorder recorder(true, {0, 1}, {"communication tp"}, topology.links());
+  Recorder recorder({true, true}, {0, 1}, {"communication tp"}, topology.links());
   Engine engine({{0, 132, BytesPerSec(1e12)}, {1, 132, BytesPerSec(1e12)}},
                 {topology.links(), routing.routes(), [&](std::size_t route) { return routing.links_of(route); }});
   Collectives collectives(engine, plan, routing, model, recorder);

@@ -73,6 +73,18 @@ TEST(AccountingTest, SpansLieOnTheTracksOfTheirGpuAndLinks) {
   }
 }
 
+// All are accounted for, 64 are drawn.
+TEST(AccountingTest, ATimelineHasAtMost64Gpus) {
+  BenchPlan plan(8, 12, small_cluster(8, 12));
+  plan.kernel(Seconds(10e-6));
+  const Trace trace = plan.run_isolated(kGraphUnfolded);
+  EXPECT_EQ(trace.gpus.size(), 96u);
+  EXPECT_EQ(trace.spans.size(), 64u);
+  EXPECT_EQ(trace.tracks.size(), 64u);
+  for (const GpuUse& gpu : trace.gpus) EXPECT_NEAR(gpu.compute_busy.value(), 10e-6, 1e-12);
+  EXPECT_EQ(trace.gpus.back().gpu, 95);
+}
+
 // Communicators of different dimensions have streams of their own: the sum over tp does not queue behind the one over
 // dp, which waits for a kernel of 50 us.
 TEST(LinesTest, DimensionsDoNotQueueBehindEachOther) {

@@ -70,6 +70,7 @@ struct TinyRun {
     trace.links = {{"idle wire", BytesPerSec(100), Bytes(0), Seconds(0)},
                    {"wire", BytesPerSec(100), Bytes(100), Seconds(1.1)}};
     trace.gpus.resize(1);
+    trace.gpus[0].gpu = 0;
     trace.gpus[0].compute_busy = Seconds(4);
     trace.gpus[0].communication_busy = trace.gpus[0].exposed_communication = Seconds(1);
     trace.gpus[0].idle = Seconds(0.5);
