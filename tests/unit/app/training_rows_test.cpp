@@ -22,9 +22,8 @@ struct Read {
   std::string mistakes;
 };
 
-Read read(const std::string& cells) {
+Read read(const std::string& cells, const std::map<std::string, std::string>& defaults = {}) {
   const CsvTable table = CsvTable::parse(kHeader + cells + "\n", "t.csv");
-  const std::map<std::string, std::string> defaults;
   Mistakes mistakes;
   Catalogue catalogue;
   RowReader reader(table, 0, defaults, mistakes);
@@ -73,6 +72,12 @@ TEST(TrainingRow, NarrowPrecisionIsThatOfTheProducts) {
   EXPECT_EQ(spec.parallel.sharding, Sharding::zero3);
   EXPECT_EQ(spec.parallel.recompute, Recompute::operators);  // what torchtitan calls selective
   EXPECT_TRUE(spec.model.gated_ffn);
+}
+
+TEST(TrainingRow, ScalesAreOfTheTensorOrOfItsRows) {
+  const std::string cells = "dgx-h100,8,fp8,L,gpt,2,64,256,4,4,100,64,1,8,1,1,1,8,1,0,none,none,flash,x,0,1";
+  EXPECT_THAT(read(cells, {{"fp8_recipe", "rowise"}}).mistakes,
+              HasSubstr("fp8_recipe: expected tensorwise, rowwise, found 'rowise'"));
 }
 
 TEST(TrainingRow, AnUnknownFrameworkIsNoDefault) {
