@@ -115,8 +115,8 @@ class Footprint {
   }
 
   void context() {
-    const int communicators = (spec_.tp > 1 ? 1 : 0) + (spec_.dp > 1 ? 1 : 0) + (spec_.pp > 1 ? 1 : 0) +
-                              (spec_.cp > 1 ? 1 : 0) + (spec_.ep > 1 ? 1 : 0);
+    const int communicators = (spec_.tp > 1 ? 1 : 0) + (spec_.dp * spec_.replicas_of(device_) > 1 ? 1 : 0) +
+                              (spec_.pp > 1 ? 1 : 0) + (spec_.cp > 1 ? 1 : 0) + (spec_.ep > 1 ? 1 : 0);
     std::string formula = fmt::format("CUDA context and libraries {}", format(kContext));
     if (communicators > 0)
       formula += fmt::format(" + NCCL communicators {} x {}", communicators, format(kCommunicator));

@@ -54,9 +54,9 @@ class SectionWalk {
   }
 
   /// None: a collective's, or the optimizer's.
-  std::optional<std::size_t> group(const Task& task, int stage) {
+  std::optional<std::size_t> group(const Task& task, int stage, int program) {
     if (task.phase == Phase::optimizer || !std::holds_alternative<KernelId>(task.work)) return std::nullopt;
-    const Pass pass{stage, task.micro_batch, task.phase != Phase::forward};
+    const Pass pass{stage, program, task.micro_batch, task.phase != Phase::forward};
     if (pass != pass_) behind_ = false;
     pass_ = pass;
     behind_ = behind_ || task.layer >= 0;
@@ -67,7 +67,7 @@ class SectionWalk {
 
  private:
   struct Pass {
-    int stage = -1;
+    int stage = -1, program = -1;
     std::int32_t micro_batch = 0;
     bool backward = false;
     friend bool operator==(const Pass&, const Pass&) = default;
@@ -88,9 +88,10 @@ class SectionWalk {
 template <class Plan, class Visit>
 void for_each_task(Plan& plan, const SectionTimes& times, Visit visit) {
   SectionWalk walk(plan, times);
-  for (int stage = 0; stage < plan.spec.pp; ++stage)
-    for (std::size_t t = plan.stage_begin(stage); t < plan.stage_end(stage); ++t)
-      if (const auto group = walk.group(plan.tasks[t], stage)) visit(plan.tasks[t], *group);
+  for (int program = 0; program < plan.spec.programs(); ++program)
+    for (std::size_t t = plan.program_begin(program); t < plan.program_end(program); ++t)
+      if (const auto group = walk.group(plan.tasks[t], plan.spec.stage_of(program), program))
+        visit(plan.tasks[t], *group);
 }
 
 /// What one micro-batch takes in each group, of blocks their mean.

@@ -72,7 +72,7 @@ std::string said_recompute(const RunSpec& spec) {
 
 bool shard_more(RunSpec& spec) {
   ParallelSpec& p = spec.parallel;
-  if (p.dp * p.cp == 1 || p.sharding == Sharding::zero3) return false;
+  if (p.dp * p.cp == 1 || p.sharding == Sharding::zero3 || !p.stage_replicas.empty()) return false;
   p.sharding = static_cast<Sharding>(static_cast<int>(p.sharding) + 1);
   return true;
 }
@@ -101,7 +101,9 @@ bool deepen(RunSpec& spec) {
   ParallelSpec& p = spec.parallel;
   if (spec.cluster.gpus() == 1) return false;
   p.pp *= 2;
-  if (!p.stage_layers.empty() || p.stages() > spec.model.layers || spec.model.decoder_layers > 0) return false;
+  if (!p.stage_layers.empty() || !p.stage_replicas.empty() || p.stages() > spec.model.layers ||
+      spec.model.decoder_layers > 0)
+    return false;
   return keep_to_the_gpus(spec) && (p.chunks == 1 || p.micro_batches % p.pp == 0);
 }
 std::string said_depth(const RunSpec& spec) {

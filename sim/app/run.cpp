@@ -70,7 +70,7 @@ void stretch(const RunSpec& spec, RunResult& result) {
 /// sim/des/folding.cpp decides.
 std::string folding_in_words(const RunSpec& spec, const Trace& trace) {
   const ParallelSpec& parallel = spec.parallel;
-  const int alike = parallel.ranks_per_stage();
+  const int alike = parallel.ranks_per_program();
   if (parallel.world_size() == 1) return "none, there is one GPU";
   if (alike == 1) return "none, every rank is a pipeline stage of its own";
   if (trace.folded > 1)

@@ -2,6 +2,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "models/support.hpp"
 #include "sim/app/scenario_checks.hpp"
@@ -36,10 +37,14 @@ void check_world(Reader& r, const RunSection& s, const ClusterSpec& cluster) {
   if (used > cluster.gpus())
     return r.error("gpus", fmt::format("{} GPUs are asked for, {} has {}", used, cluster.name, cluster.gpus()));
   if (make_placement_policy(s.placement)->chooses()) return;
-  const std::string stages = (cp > 1 ? fmt::format(" x cp {}", cp) : "") + (pp > 1 ? fmt::format(" x pp {}", pp) : "");
-  if (!s.parallel.dp && used % (std::int64_t{tp} * cp * pp) != 0)
+  const std::vector<int>& replicas = s.parallel.stage_replicas;
+  const std::string stages = (cp > 1 ? fmt::format(" x cp {}", cp) : "") +
+                             (!replicas.empty() ? fmt::format(" x stage_replicas {}", fmt::join(replicas, " + "))
+                              : pp > 1          ? fmt::format(" x pp {}", pp)
+                                                : "");
+  if (!s.parallel.dp && used % s.parallel.gpus() != 0)
     return r.error(at, fmt::format("tp {}{} does not divide the {} GPUs", tp, stages, used));
-  if (const std::int64_t world = std::int64_t{tp} * cp * pp * stated_replicas(s, used); world != used)
+  if (const std::int64_t world = s.parallel.gpus() * stated_replicas(s, used); world != used)
     r.error(at, fmt::format("tp {} x dp {}{} = {} GPUs, but {} are used{}", tp, stated_replicas(s, used), stages, world,
                             used, s.gpus || world > used ? "" : fmt::format(" (gpus: {} uses a part)", world)));
 }
@@ -157,7 +162,7 @@ void check_chosen(Reader& r, const RunSection& s) {
   Node given;
   r.optional("parallel", given, "");
   std::vector<std::string_view> chosen{"dp", "cp", "ep"};
-  if (chooses_all) chosen.insert(chosen.end(), {"tp", "pp", "chunks", "stage_layers"});
+  if (chooses_all) chosen.insert(chosen.end(), {"tp", "pp", "chunks", "stage_layers", "stage_replicas"});
   for (const std::string_view key : chosen)
     if (given.find(key) != nullptr)
       r.error("parallel",

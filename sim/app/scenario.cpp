@@ -117,7 +117,7 @@ std::vector<ScenarioFile> read_scenarios(std::span<const std::string> paths, std
 int stated_replicas(const RunSection& s, int gpus) {
   if (s.parallel.dp) return *s.parallel.dp;
   if (make_placement_policy(s.placement)->chooses()) return 1;
-  return static_cast<int>(gpus / (std::int64_t{s.parallel.tp} * s.parallel.cp * s.parallel.pp));
+  return static_cast<int>(gpus / s.parallel.gpus());
 }
 
 ClusterSpec platform_of(const RunSection& section) {
@@ -151,6 +151,7 @@ RunSpec resolve(const Scenario& scenario, const RunSection& section) {
   spec.parallel.expert_load = section.parallel.expert_load;
   spec.parallel.reduced_as = section.parallel.reduced_as;
   spec.parallel.stage_layers = section.parallel.stage_layers;
+  spec.parallel.stage_replicas = section.parallel.stage_replicas;
   spec.gpus = section.gpus.value_or(spec.cluster.gpus());
   spec.parallel.dp = stated_replicas(section, spec.gpus);
   spec.parallel.bucket = section.parallel.bucket;

@@ -49,8 +49,14 @@ struct ParallelSection {
   bool sequence_parallel = false, overlap = true, asynchronous_tp = false, tp_waits = false;
   double expert_load = 1;
   std::optional<Dtype> reduced_as;
-  std::vector<int> stage_layers{};
+  std::vector<int> stage_layers{}, stage_replicas{};
   Bytes bucket = ParallelSpec{}.bucket;
+
+  /// Of one replica of the model.
+  [[nodiscard]] std::int64_t gpus() const {
+    const ParallelSpec stages{.pp = pp, .stage_replicas = stage_replicas};
+    return std::int64_t{tp} * cp * stages.programs();
+  }
 };
 
 /// A job: known by its duration, or by a workload.

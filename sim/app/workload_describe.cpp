@@ -1,7 +1,9 @@
 // Every key of a workload and of how it is spread, its default and its checks.
+#include <algorithm>
 #include <array>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/app/graph_names.hpp"
 #include "sim/app/scenario_checks.hpp"
@@ -113,6 +115,8 @@ void describe(Reader& r, ParallelSection& s) {
   r.optional("expert_load", s.expert_load, "load of the fullest expert-parallel rank over the mean: skew or capacity");
   r.optional("reduced_as", s.reduced_as, "type of reduced gradients; default: the workload's dtype");
   r.optional("stage_layers", s.stage_layers, "layers of each stage, chunk by chunk; default: as equal as can be");
+  r.optional("stage_replicas", s.stage_replicas,
+             "GPUs (x tp x cp) of each stage, which take the micro-batches in turn; default: 1 each");
   r.optional("bucket", s.bucket, "gradients are reduced in buckets of this size");
   check_positive(r, "tp", std::optional(s.tp));
   check_positive(r, "dp", s.dp);
@@ -120,6 +124,11 @@ void describe(Reader& r, ParallelSection& s) {
   check_positive(r, "cp", std::optional(s.cp));
   check_positive(r, "ep", std::optional(s.ep));
   check_positive(r, "chunks", std::optional(s.chunks));
+  const auto none = [](int count) { return count < 1; };
+  if (!s.stage_replicas.empty() &&
+      (static_cast<int>(s.stage_replicas.size()) != s.pp || std::ranges::any_of(s.stage_replicas, none)))
+    r.error("stage_replicas", fmt::format("expected a count of at least 1 for each of the {} stages of pp, found [{}]",
+                                          s.pp, fmt::join(s.stage_replicas, ", ")));
   if (!(s.expert_load >= 1)) r.error("expert_load", fmt::format("must be 1 or more, found {}", s.expert_load));
   if (r.has("bucket") && s.bucket <= Bytes()) r.error("bucket", "must be positive");
 }

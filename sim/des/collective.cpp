@@ -8,11 +8,10 @@ namespace tessera {
 
 namespace {
 
-/// Members of a group meet at one task, sender and receiver of a message at its number.
+/// Members of a group meet at one task, those of several programs at a number.
 std::uint64_t key(const Plan& plan, std::uint32_t group, std::uint32_t task) {
   const auto& collective = std::get<Collective>(plan.tasks[task].work);
-  const bool message = is_message(collective);
-  return std::uint64_t{message ? collective.message : task} << 32 | group;
+  return std::uint64_t{meets_by_number(collective) ? collective.message : task} << 32 | group;
 }
 
 }  // namespace

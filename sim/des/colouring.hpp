@@ -14,10 +14,10 @@ namespace tessera {
 
 using Colour = std::uint64_t;
 
-/// All groups of one stage over one dimension, done one way.
+/// All groups of one stage over one dimension, done one way; messages of one program.
 struct GroupKind {
   std::span<CommunicationGroup> groups;
-  std::span<std::uint32_t> group_of_rank;  // of the stage's ranks
+  std::span<std::uint32_t> group_of_rank;  // of those ranks
   bool message = false;
   bool coarse = false;  // its flows have too many colours: those of an earlier round
   struct Coloured {
@@ -35,8 +35,8 @@ struct GroupKind {
 /// Flows of one colour that start together have the same max-min fair rates.
 class Colouring {
  public:
-  /// `sorts`: of each rank what it is from the start: its stage, and its GPU's speed. Where not `ranks_apart`, ranks of
-  /// one sort stay alike, and wait for each other at every collective.
+  /// `sorts`: of each rank what it is from the start: its program, and its GPU's speed. Where not `ranks_apart`, ranks
+  /// of one sort stay alike, and wait for each other at every collective.
   Colouring(std::vector<GroupKind>& kinds, const std::vector<Link>& links, std::vector<Colour> sorts, bool ranks_apart);
   [[nodiscard]] const std::vector<Colour>& of_link() const { return of_link_; }
   [[nodiscard]] const std::vector<Colour>& of_rank() const { return of_rank_; }

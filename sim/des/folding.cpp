@@ -16,7 +16,7 @@ namespace tessera {
 
 namespace {
 
-/// Ranks that are simulated, at most, or one of each stage: where more are not alike, those of a stage are taken to
+/// Ranks that are simulated, at most, or one of each program: where more are not alike, those of a program are taken to
 /// wait for each other at every collective.
 constexpr std::size_t kMostRanks = 64;
 constexpr double kMostMentions = 64;  // of a link on one way
@@ -150,14 +150,19 @@ std::vector<Rank> first_ranks(const std::vector<Colour>& of_rank) {
 std::vector<GroupKind> Routing::kinds() {
   std::vector<GroupKind> kinds;
   for (auto& [way, group_of_rank] : group_of_rank_) {
-    const std::size_t ranks = group_of_rank.size() / stages_;  // of a stage
-    for (std::size_t stage = 0; stage < stages_; ++stage) {
-      const auto stage_groups = std::span(group_of_rank).subspan(stage * ranks, ranks);
-      const auto [first, last] = std::ranges::minmax(stage_groups);
-      if (first == kNoGroup) continue;  // messages that no neighbour receives
-      kinds.push_back({.groups = std::span(&groups_[first], last - first + 1),
-                       .group_of_rank = stage_groups,
-                       .message = way.over == Dimension::next || way.over == Dimension::previous});
+    const bool message = way.over == Dimension::next || way.over == Dimension::previous;
+    const auto ranks = static_cast<std::size_t>(plan_.spec.ranks_per_program());
+    std::size_t begin = 0;
+    for (int stage = 0; stage < plan_.spec.pp; ++stage) {
+      const auto replicas = static_cast<std::size_t>(plan_.spec.replicas_of(stage));
+      const std::size_t size = message ? ranks : replicas * ranks;  // replicas of a stage sum their gradients together
+      for (const std::size_t end = begin + replicas * ranks; begin < end; begin += size) {
+        const auto of_ranks = std::span(group_of_rank).subspan(begin, size);
+        const auto [first, last] = std::ranges::minmax(of_ranks);
+        if (first == kNoGroup) continue;  // messages that no neighbour receives
+        kinds.push_back(
+            {.groups = std::span(&groups_[first], last - first + 1), .group_of_rank = of_ranks, .message = message});
+      }
     }
   }
   return kinds;
@@ -166,8 +171,9 @@ std::vector<GroupKind> Routing::kinds() {
 std::optional<FoldedRun> Routing::fold(const std::vector<Link>& links, const std::vector<std::uint64_t>& sorts) {
   std::vector<GroupKind> some = kinds();
   std::optional<Colouring> colouring(std::in_place, some, links, sorts, true);
-  if (colouring->rank_colours() > std::max(kMostRanks, stages_)) colouring.emplace(some, links, sorts, false);
-  if (colouring->rank_colours() > std::max(kMostRanks, stages_)) return std::nullopt;
+  const std::size_t most = std::max(kMostRanks, static_cast<std::size_t>(plan_.spec.programs()));
+  if (colouring->rank_colours() > most) colouring.emplace(some, links, sorts, false);
+  if (colouring->rank_colours() > most) return std::nullopt;
 
   const LinkClasses classes(some, colouring->of_link());
   std::vector<CommunicationGroup> all;

@@ -53,13 +53,13 @@ Program::Program(const Plan& the_plan, const CostTable& costs, const GpuSpec& gp
   using Orders = std::vector<std::vector<std::uint32_t>>;
   std::map<std::pair<StreamKind, std::string>, Orders> sorted;
   std::array<Orders*, kLineCodes> known{};
-  for (int stage = 0; stage < plan.spec.pp; ++stage) {
-    for (std::size_t t = plan.stage_begin(stage); t < plan.stage_end(stage); ++t) {
+  for (int program = 0; program < plan.spec.programs(); ++program) {
+    for (std::size_t t = plan.program_begin(program); t < plan.program_end(program); ++t) {
       const Task& task = plan.tasks[t];
       Orders*& orders = known[line_code(task)];
       if (orders == nullptr) orders = &sorted[{task.stream, line_name(task)}];
-      orders->resize(static_cast<std::size_t>(plan.spec.pp));
-      auto& order = (*orders)[static_cast<std::size_t>(stage)];
+      orders->resize(static_cast<std::size_t>(plan.spec.programs()));
+      auto& order = (*orders)[static_cast<std::size_t>(program)];
       if (!is_kernel(task) && !order.empty()) observed[order.back()] = true;
       order.push_back(static_cast<std::uint32_t>(t));
       for (const TaskId before : task.after) observed[static_cast<std::size_t>(before)] = true;
@@ -87,7 +87,7 @@ RankRun::RankRun(const Stage& stage, Rank rank, std::size_t gpu, GpuDevice& devi
 }
 
 const std::vector<std::uint32_t>& RankRun::order(std::size_t line) const {
-  return stage_.program.lines[line].orders[static_cast<std::size_t>(stage_.program.plan.stage_of(rank_))];
+  return stage_.program.lines[line].orders[static_cast<std::size_t>(stage_.program.plan.program_of(rank_))];
 }
 
 void RankRun::start() {
@@ -131,7 +131,7 @@ void RankRun::advance(std::size_t line) {
 
 Seconds RankRun::launched(std::uint32_t task) const {
   const Plan& plan = stage_.program.plan;
-  return stage_.host.launched(task, plan.stage_begin(plan.stage_of(rank_))) + host_behind_;
+  return stage_.host.launched(task, plan.program_begin(plan.program_of(rank_))) + host_behind_;
 }
 
 /// Everything on other lines that it waits for has ended; its own line runs in order anyway.
@@ -171,7 +171,8 @@ void RankRun::join(std::size_t line, std::uint32_t task) {
 Rank RankRun::sender_of(const Collective& collective) const {
   if (!collective.receives) return rank_;
   const Plan& plan = stage_.program.plan;
-  return plan.group(rank_, collective.over == Dimension::next ? Dimension::previous : Dimension::next).back();
+  const Dimension back = collective.over == Dimension::next ? Dimension::previous : Dimension::next;
+  return plan.group(rank_, back, collective.away).back();
 }
 
 std::string RankRun::name_of(std::uint32_t task) const {

@@ -25,7 +25,7 @@ struct Program {
   std::vector<DeviceKernel> kernels;  // parallel to plan.kernels
   struct Line {
     std::string name;                                // "compute", "communication tp"
-    std::vector<std::vector<std::uint32_t>> orders;  // of each stage: tasks
+    std::vector<std::vector<std::uint32_t>> orders;  // of each program: tasks
   };
   std::vector<Line> lines;
   std::vector<std::uint8_t> line_of;  // per task

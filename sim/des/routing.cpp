@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "sim/base/error.hpp"
 
@@ -29,9 +30,9 @@ class GroupFinder {
     return shape_of(gpus, kind, cluster_, topology_);
   }
   /// The shape of the first group over `dimension`; of one rank where there is none.
-  [[nodiscard]] GroupShape first_shape(Dimension dimension, CollectiveKind kind) const {
+  [[nodiscard]] GroupShape first_shape(Dimension dimension, CollectiveKind kind, int away) const {
     for (std::size_t rank = 0; rank < placement_.gpu_of_rank.size(); ++rank) {
-      const std::vector<Rank> members = plan_.group(static_cast<Rank>(rank), dimension);
+      const std::vector<Rank> members = plan_.group(static_cast<Rank>(rank), dimension, away);
       if (!members.empty()) return shape(gpus(members), kind);
     }
     return {};
@@ -78,42 +79,58 @@ class GroupFinder {
   const Topology& topology_;
 };
 
+/// The programs that send messages so.
+using Senders = std::set<std::tuple<Dimension, std::int32_t, int>>;
+Senders senders_of(const Plan& plan) {
+  Senders senders;
+  const int programs = plan.spec.programs();
+  for (int program = 0; program < programs; ++program) {
+    for (std::size_t t = plan.program_begin(program); t < plan.program_end(program); ++t) {
+      const auto* c = std::get_if<Collective>(&plan.tasks[t].work);
+      if (c == nullptr || !is_message(*c)) continue;
+      const int onwards = c->over == Dimension::next ? c->away : programs - c->away;
+      senders.insert({c->over, c->away, c->receives ? (program + programs - onwards) % programs : program});
+    }
+  }
+  return senders;
+}
+
 }  // namespace
 
 Routing::Routing(const Plan& plan, const Placement& placement, const ClusterSpec& cluster, const Topology& topology,
                  const CollectiveModel& model, std::span<const OwnCollective> own)
-    : stages_(static_cast<std::size_t>(plan.spec.pp)) {
+    : plan_(plan) {
   const GroupFinder finder(plan, placement, cluster, topology);
-  std::map<std::pair<Dimension, CollectiveKind>, GroupShape> shapes;
+  std::map<std::tuple<Dimension, CollectiveKind, std::int32_t>, GroupShape> shapes;
   std::map<Way, CollectiveKind> ways;
   for (const Task& task : plan.tasks) {
     const auto* collective = std::get_if<Collective>(&task.work);
     if (collective == nullptr) continue;
     const CollectiveKind kind = kind_of(*collective);
-    const Request request{collective->over, kind, collective->bytes.value()};
+    const std::int32_t away = collective->away;
+    const Request request{collective->over, kind, collective->bytes.value(), away};
     if (ways_.contains(request)) continue;
-    auto shape = shapes.find({collective->over, kind});
-    if (shape == shapes.end())
-      shape = shapes.emplace(std::pair(collective->over, kind), finder.first_shape(collective->over, kind)).first;
+    const auto [shape, fresh] = shapes.try_emplace({collective->over, kind, away});
+    if (fresh) shape->second = finder.first_shape(collective->over, kind, away);
     const Way way{collective->over, model.cost(kind, collective->bytes, shape->second).algorithm,
-                  GroupFinder::own(own, collective->over, kind, shape->second.ranks)};
+                  GroupFinder::own(own, collective->over, kind, shape->second.ranks), away};
     ways_.emplace(request, way);
     // An all-reduce's shape holds what the other kinds need too.
     CollectiveKind& widest = ways.try_emplace(way, kind).first->second;
     if (kind == CollectiveKind::all_reduce) widest = kind;
   }
+  const Senders senders = senders_of(plan);
   for (const auto& [way, kind] : ways) {
+    const bool message = way.over == Dimension::next || way.over == Dimension::previous;
     std::vector<std::uint32_t>& group_of_rank = group_of_rank_[way];
     group_of_rank.assign(placement.gpu_of_rank.size(), kNoGroup);
     for (std::size_t rank = 0; rank < group_of_rank.size(); ++rank) {
       if (group_of_rank[rank] != kNoGroup) continue;
-      const std::vector<Rank> members = plan.group(static_cast<Rank>(rank), way.over);
+      if (message && !senders.contains({way.over, way.away, plan.program_of(static_cast<Rank>(rank))})) continue;
+      const std::vector<Rank> members = plan.group(static_cast<Rank>(rank), way.over, way.away);
       if (members.empty()) continue;
-      const bool message = way.over == Dimension::next || way.over == Dimension::previous;
-      for (const Rank member : members) {
-        if (message && member != members.front()) continue;
+      for (const Rank member : std::span(members).first(message ? 1 : members.size()))
         group_of_rank[static_cast<std::size_t>(member)] = static_cast<std::uint32_t>(groups_.size());
-      }
       groups_.push_back(finder.group(members, way.algorithm, kind, way.own ? &own[*way.own] : nullptr));
     }
   }
@@ -141,7 +158,7 @@ std::vector<LinkId> Routing::links_of(std::size_t route) const {
 }
 
 const Routing::Way& Routing::way_of(const Collective& collective) const {
-  return ways_.at({collective.over, kind_of(collective), collective.bytes.value()});
+  return ways_.at({collective.over, kind_of(collective), collective.bytes.value(), collective.away});
 }
 
 CollectiveAlgorithm Routing::algorithm_of(const Collective& collective) const {

@@ -51,7 +51,7 @@ class Routing {
   [[nodiscard]] std::optional<std::size_t> own_of(const Collective& collective) const;
   [[nodiscard]] std::uint32_t group_of(Rank rank, const Collective& collective) const;
 
-  /// Keeps one of what is alike: see folding.cpp. `sorts`: of each rank what it is by itself: its stage and its GPU's
+  /// Keeps one of what is alike: see folding.cpp. `sorts`: of each rank what it is by itself: its program and its GPU's
   /// speed. None, and nothing is changed, where too much is not alike.
   std::optional<FoldedRun> fold(const std::vector<Link>& links, const std::vector<std::uint64_t>& sorts);
 
@@ -66,13 +66,14 @@ class Routing {
     Dimension over = Dimension::tp;
     CollectiveAlgorithm algorithm = CollectiveAlgorithm::ring;
     std::optional<std::size_t> own{};
+    std::int32_t away = 1;  // of messages
     auto operator<=>(const Way&) const = default;
   };
-  using Request = std::tuple<Dimension, CollectiveKind, double>;  // and bytes
+  using Request = std::tuple<Dimension, CollectiveKind, double, std::int32_t>;  // bytes; programs away
+  const Plan& plan_;
   std::vector<CommunicationGroup> groups_;
   std::map<Way, std::vector<std::uint32_t>> group_of_rank_;
   std::map<Request, Way> ways_;
-  std::size_t stages_ = 1;
   std::vector<const Flow*> routes_;  // by number
   std::vector<double> units_;        // of each link once folded: flows that a mention of it stands for
 

@@ -27,13 +27,13 @@ namespace {
 constexpr std::size_t kNamedInError = 6;
 constexpr int kMostDrawn = 64;  // GPUs on a timeline, as many as a folded run simulates
 
-/// What every rank is by itself: its stage, and how fast its GPU computes.
+/// What every rank is by itself: its program, and how fast its GPU computes.
 std::vector<std::uint64_t> sorts_of_ranks(const SimulationInput& input) {
   std::vector<std::uint64_t> sorts;
   std::map<std::pair<int, double>, std::uint64_t> known;
   for (std::size_t rank = 0; rank < input.placement.gpu_of_rank.size(); ++rank) {
     const double speed = gpu_speed(input.cluster, input.placement.gpu_of_rank[rank]);
-    const auto sort = std::pair(input.plan.stage_of(static_cast<Rank>(rank)), speed);
+    const auto sort = std::pair(input.plan.program_of(static_cast<Rank>(rank)), speed);
     sorts.push_back(known.try_emplace(sort, known.size()).first->second);
   }
   return sorts;
@@ -41,7 +41,7 @@ std::vector<std::uint64_t> sorts_of_ranks(const SimulationInput& input) {
 
 /// All ranks and links as they are, or one of those that are alike.
 FoldedRun cast_of(const SimulationInput& input, Routing& routing, const Topology& topology) {
-  if (input.options.fold == Fold::on && input.plan.spec.ranks_per_stage() > 1) {
+  if (input.options.fold == Fold::on && input.plan.spec.ranks_per_program() > 1) {
     if (auto folded = routing.fold(topology.links(), sorts_of_ranks(input))) return *std::move(folded);
   }
   FoldedRun all{.links = topology.links(), .ranks = {}};
@@ -62,13 +62,13 @@ std::vector<EngineGpu> engine_gpus(const std::vector<int>& simulated, const GpuS
   return gpus;
 }
 
-/// Which of the simulated GPUs have tracks: as many of each stage, of large runs the first.
+/// Which of the simulated GPUs have tracks: as many of each program, of large runs the first.
 std::vector<bool> drawn(const SimulationInput& input, const std::vector<Rank>& ranks) {
-  const int most = std::max(1, kMostDrawn / input.plan.spec.pp);
-  std::vector<int> of_stage(static_cast<std::size_t>(input.plan.spec.pp));
+  const int most = std::max(1, kMostDrawn / input.plan.spec.programs());
+  std::vector<int> of_program(static_cast<std::size_t>(input.plan.spec.programs()));
   std::vector<bool> draws;
   for (const Rank rank : ranks) {
-    int& before = of_stage[static_cast<std::size_t>(input.plan.stage_of(rank))];
+    int& before = of_program[static_cast<std::size_t>(input.plan.program_of(rank))];
     draws.push_back(input.options.record_spans && before++ < most);
   }
   return draws;

@@ -70,23 +70,24 @@ bool saves_input(const Kernel& kernel) {
   }
 }
 
-/// The kernels of a stage's first forward pass, by task.
-std::vector<std::uint32_t> first_forward(const Plan& plan, int stage) {
+/// The kernels of a program's first forward pass, by task.
+std::vector<std::uint32_t> first_forward(const Plan& plan, int program) {
+  const int first = program - plan.spec.first_program(plan.spec.stage_of(program));  // a replica's turn
   std::vector<std::uint32_t> tasks;
-  for (auto t = static_cast<std::uint32_t>(plan.stage_begin(stage)); t < plan.stage_end(stage); ++t) {
+  for (auto t = static_cast<std::uint32_t>(plan.program_begin(program)); t < plan.program_end(program); ++t) {
     const Task& task = plan.tasks[t];
-    if (task.phase == Phase::forward && task.micro_batch == 0 && std::holds_alternative<KernelId>(task.work))
+    if (task.phase == Phase::forward && task.micro_batch == first && std::holds_alternative<KernelId>(task.work))
       tasks.push_back(t);
   }
   return tasks;
 }
 
 /// A device has an allocator of its own.
-void allocate_stage(const Plan& plan, int stage, bool training, std::vector<int>& segments) {
+void allocate_program(const Plan& plan, int program, bool training, std::vector<int>& segments) {
   const auto kernel = [&plan](std::uint32_t task) -> const Kernel& {
     return plan.kernels[static_cast<std::size_t>(std::get<KernelId>(plan.tasks[task].work))];
   };
-  const std::vector<std::uint32_t> tasks = first_forward(plan, stage);
+  const std::vector<std::uint32_t> tasks = first_forward(plan, program);
   CachingAllocator allocator;
   std::optional<double> passing;  // the result before, if nothing keeps it
   for (std::size_t i = 0; i < tasks.size(); ++i) {
@@ -104,7 +105,7 @@ void allocate_stage(const Plan& plan, int stage, bool training, std::vector<int>
 std::vector<int> segments_from_empty(const Plan& plan) {
   const bool training = std::ranges::any_of(plan.tasks, [](const Task& task) { return task.phase == Phase::backward; });
   std::vector<int> segments(plan.tasks.size());
-  for (int stage = 0; stage < plan.spec.pp; ++stage) allocate_stage(plan, stage, training, segments);
+  for (int program = 0; program < plan.spec.programs(); ++program) allocate_program(plan, program, training, segments);
   return segments;
 }
 

@@ -1,6 +1,7 @@
 // How a job is spread over GPUs: the degrees of every parallelism, and what each framework decides about them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -35,6 +36,7 @@ struct ParallelSpec {
   std::int64_t micro_batches = 1;          // per rank and step
   Bytes bucket = Bytes(25.0 * 1048576.0);  // gradient bucket of data parallelism (PyTorch DDP's default, 25 MiB)
   std::vector<int> stage_layers{};         // layers of each stage, chunk by chunk; none: as equal as can be
+  std::vector<int> stage_replicas{};       // of each stage inside a pipeline, in turn for micro-batches; none: 1
   int cp = 1;                              // ranks that share every sequence (ring attention)
   int ep = 1;                              // ranks of dp that share the experts
   int chunks = 1;                          // stages per device (interleaved pipeline)
@@ -49,9 +51,17 @@ struct ParallelSpec {
   std::optional<Dtype> reduced_as{};  // type of reduced gradients; none: the model's
   double expert_load = 1;             // of the fullest expert-parallel rank over the mean: skew, or the capacity factor
 
-  [[nodiscard]] int world_size() const { return tp * cp * dp * pp; }
-  [[nodiscard]] int ranks_per_stage() const { return tp * cp * dp; }
+  [[nodiscard]] int world_size() const { return ranks_per_program() * programs(); }
   [[nodiscard]] int stages() const { return pp * chunks; }
+
+  /// Every replica of a stage of pp has a program, which tp x cp x dp ranks run; those of a stage are neighbours.
+  [[nodiscard]] int ranks_per_program() const { return tp * cp * dp; }
+  [[nodiscard]] int programs() const { return first_program(pp); }
+  [[nodiscard]] int first_program(int stage) const;
+  [[nodiscard]] int stage_of(int program) const;
+  [[nodiscard]] int replicas_of(int stage) const {
+    return stage_replicas.empty() ? 1 : stage_replicas[static_cast<std::size_t>(stage)];
+  }
 };
 
 }  // namespace tessera

@@ -44,12 +44,10 @@ int layer_count(const Graph& graph) {
 
 }  // namespace
 
-std::vector<Pass> one_f_one_b_order(int device, int devices, int chunks, std::int64_t micro_batches) {
-  TESSERA_ASSERT(chunks == 1 || micro_batches % devices == 0, "interleaved stages divide the micro-batches");
-  const std::int64_t passes = micro_batches * chunks;
-  std::int64_t warm_up = devices - 1 - device;
-  if (chunks > 1) warm_up = 2 * warm_up + std::int64_t{chunks - 1} * devices;
-  warm_up = std::min(warm_up, passes);
+namespace {
+
+/// So many forwards, then forward and backward in turn.
+std::vector<Pass> in_turn(int devices, int chunks, std::int64_t passes, std::int64_t warm_up) {
   std::vector<Pass> order;
   for (std::int64_t n = 0; n < warm_up; ++n) order.push_back(nth(n, devices, chunks, true));
   for (std::int64_t n = 0; n < passes; ++n) {
@@ -57,6 +55,26 @@ std::vector<Pass> one_f_one_b_order(int device, int devices, int chunks, std::in
     order.push_back(nth(n, devices, chunks, false));
   }
   return order;
+}
+
+/// Of one of a stage's replicas, which takes every so-manieth micro-batch.
+std::vector<Pass> replica_order(const ParallelSpec& spec, int stage, int replica) {
+  const std::int64_t each = spec.replicas_of(stage);
+  const std::int64_t passes = (spec.micro_batches - replica + each - 1) / each;
+  const std::int64_t to_the_end = spec.programs() - spec.first_program(stage);
+  std::vector<Pass> order = in_turn(1, 1, passes, std::min((to_the_end + each - 1) / each - 1, passes));
+  for (Pass& pass : order) pass.micro_batch = replica + pass.micro_batch * each;
+  return order;
+}
+
+}  // namespace
+
+std::vector<Pass> one_f_one_b_order(int device, int devices, int chunks, std::int64_t micro_batches) {
+  TESSERA_ASSERT(chunks == 1 || micro_batches % devices == 0, "interleaved stages divide the micro-batches");
+  const std::int64_t passes = micro_batches * chunks;
+  std::int64_t warm_up = devices - 1 - device;
+  if (chunks > 1) warm_up = 2 * warm_up + std::int64_t{chunks - 1} * devices;
+  return in_turn(devices, chunks, passes, std::min(warm_up, passes));
 }
 
 namespace {
@@ -87,12 +105,13 @@ std::vector<Pass> zero_bubble_order(int device, int devices, std::int64_t micro_
 
 }  // namespace
 
-std::vector<Pass> pass_order(const ParallelSpec& spec, int device) {
+std::vector<Pass> pass_order(const ParallelSpec& spec, int device, int replica) {
   if (spec.chunks > 1 && spec.schedule != PipelineSchedule::one_f_one_b)
     throw RunError(fmt::format("{} chunks per device: only 1F1B interleaves", spec.chunks));
   if (spec.chunks > 1 && spec.micro_batches % spec.pp != 0)
     throw RunError(fmt::format("interleaved stages need micro-batches that are a multiple of pp {}, there are {}",
                                spec.pp, spec.micro_batches));
+  if (!spec.stage_replicas.empty()) return replica_order(spec, device, replica);
   switch (spec.schedule) {
     case PipelineSchedule::gpipe:
       return gpipe_order(spec.micro_batches);

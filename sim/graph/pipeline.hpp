@@ -20,9 +20,12 @@ struct Pass {
   BackwardPart part = BackwardPart::all;
 };
 
-/// The passes of device `device` in the schedule of `spec`. RunError where interleaving wants what the counts do not
-/// give: micro-batches that are a multiple of pp.
-std::vector<Pass> pass_order(const ParallelSpec& spec, int device);
+/// The passes of replica `replica` of device `device` in the schedule of `spec`. RunError where interleaving wants what
+/// the counts do not give: micro-batches that are a multiple of pp.
+/// A replica of r keeps ceil(a / r) micro-batches, a: stage replicas from its stage to the end of the pipeline
+/// (PipeDream, arXiv 1806.03377, section 3.2). A stage of r' replicas that follows starts its forward of micro-batch m
+/// after at most (ceil((a - r) / r') - 1) r' <= a - r - 1 later ones, fewer than are kept before it: no deadlock.
+std::vector<Pass> pass_order(const ParallelSpec& spec, int device, int replica = 0);
 
 /// The passes of device `device` of `devices` in the order in which it runs them: forwards until the pipeline is full,
 /// then one forward and one backward in turn (1F1B; PipeDream, arXiv 1806.03377), with several chunks per device in

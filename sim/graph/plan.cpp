@@ -23,7 +23,7 @@ namespace {
 struct Stride {
   int stride = 1, size = 1;
 };
-Stride stride_of(const ParallelSpec& spec, Dimension over) {
+Stride stride_of(const ParallelSpec& spec, Dimension over, int stage_replicas) {
   const int replica = spec.tp * spec.cp;
   switch (over) {
     case Dimension::tp:
@@ -31,29 +31,31 @@ Stride stride_of(const ParallelSpec& spec, Dimension over) {
     case Dimension::cp:
       return {spec.tp, spec.cp};
     case Dimension::dp:
-      return {spec.tp, spec.cp * spec.dp};
+      return {spec.tp, spec.cp * spec.dp * stage_replicas};
     case Dimension::ep:
       return {replica, spec.ep};
     case Dimension::edp:
-      return {replica * spec.ep, spec.dp / spec.ep};
+      return {replica * spec.ep, spec.dp / spec.ep * stage_replicas};
     case Dimension::next:
     case Dimension::previous:
       break;
   }
-  return {spec.ranks_per_stage(), spec.pp};
+  return {spec.ranks_per_program(), spec.programs()};
 }
 
 }  // namespace
 
-std::vector<Rank> Plan::group(Rank rank, Dimension over) const {
+std::vector<Rank> Plan::group(Rank rank, Dimension over, int away) const {
   const int self = static_cast<int>(rank), world = spec.world_size();
-  const auto [stride, size] = stride_of(spec, over);
+  const int stage = spec.stage_of(program_of(rank));
+  const auto [stride, size] = stride_of(spec, over, spec.replicas_of(stage));
   if (over == Dimension::next || over == Dimension::previous) {
-    const int other = self + (over == Dimension::next ? stride : -stride);
+    const int other = self + (over == Dimension::next ? away : -away) * stride;
     if ((other < 0 || other >= world) && !wraps) return {};
     return {rank, static_cast<Rank>((other + world) % world)};
   }
-  const int first = self - self / stride % size * stride;
+  const int inside = self - spec.first_program(stage) * spec.ranks_per_program();
+  const int first = self - inside / stride % size * stride;
   std::vector<Rank> ranks;
   ranks.reserve(static_cast<std::size_t>(size));
   for (int i = 0; i < size; ++i) ranks.push_back(static_cast<Rank>(first + i * stride));

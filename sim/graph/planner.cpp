@@ -22,10 +22,14 @@ Planner::Planner(const Graph& graph, const ParallelSpec& spec)
 
 Plan Planner::run() {
   for (int stage = 0; stage < spec().pp; ++stage) {
-    begin_stage(stage);
-    for (const Pass& pass : pass_order(spec(), stage)) add(pass);
-    finish_stage();
-    plan_.stage_ends.push_back(plan_.tasks.size());
+    for (int replica = 0; replica < spec().replicas_of(stage); ++replica) {
+      begin_program(stage, replica);
+      const std::vector<Pass> order = pass_order(spec(), stage, replica);
+      last_micro_batch_ = order.back().micro_batch;
+      for (const Pass& pass : order) add(pass);
+      finish_program();
+      plan_.program_ends.push_back(plan_.tasks.size());
+    }
   }
   plan_.kernels = ranks_.take_kernels();
   return std::move(plan_);
@@ -50,8 +54,10 @@ Task Planner::here(StreamKind stream, std::uint32_t name) const {
           .name = name};
 }
 
-void Planner::begin_stage(int stage) {
+void Planner::begin_program(int stage, int replica) {
   stage_ = stage;
+  replica_ = replica;
+  gradient_sums_ = 0;
   inputs_.clear(), gathered_inputs_.clear(), later_.clear();
   received_.reset(), last_.reset(), result_.reset();
   scattered_ = Bytes(0);
@@ -170,8 +176,8 @@ void Planner::add_operator(std::size_t index) {
   if (!replaying_) add_gradient(local, id);
 }
 
-void Planner::finish_stage() {
-  micro_batch_ = spec().micro_batches - 1;
+void Planner::finish_program() {
+  micro_batch_ = last_micro_batch_;
   for (Bucket& bucket : buckets_) flush(bucket);
   optimizer(exchange_tied_gradients());
   gather_after_step();

@@ -30,14 +30,14 @@ class Planner {
   };
 
   // planner.cpp: stages and passes
-  void begin_stage(int stage);
+  void begin_program(int stage, int replica);
   void add(const Pass& pass);
   void run_pass(const Pass& pass, const std::vector<std::size_t>& operators);
   void add_operator(std::size_t index);
   [[nodiscard]] bool skipped(const Operator& op, BackwardPart part) const;
   void recompute(const Operator& op);
   [[nodiscard]] bool recomputes(const Operator& op, std::size_t product) const;
-  void finish_stage();
+  void finish_program();
 
   // planner_messages.cpp: tensor, context, expert and pipeline communication
   void gather_sequence();
@@ -49,7 +49,10 @@ class Planner {
   TaskId collective(CollectiveKind kind, Dimension over, Bytes bytes, std::uint32_t name, Tasks after);
   void receive(bool forward);
   void send(bool forward);
-  TaskId message(bool forward, bool receives, std::int64_t number, Bytes bytes, std::uint32_t name, Tasks after);
+  /// `other`: the program at the other end.
+  TaskId message(bool forward, bool receives, int other, std::int64_t number, Bytes bytes, std::uint32_t name,
+                 Tasks after);
+  [[nodiscard]] int program_of_neighbour(bool next) const;
   [[nodiscard]] std::int64_t message_number(bool forward, int sender) const;
   [[nodiscard]] bool has_neighbour(bool next) const;
   [[nodiscard]] Bytes message_bytes() const;
@@ -72,6 +75,7 @@ class Planner {
   TaskId compute(const RankOperator& local, const Operator& op, Tasks after);
   std::uint32_t name(std::string_view text);
   Tasks take_inputs();
+  [[nodiscard]] int program() const { return spec().first_program(stage_) + replica_; }
   [[nodiscard]] int virtual_stage() const { return chunk_ * spec().pp + stage_; }
   [[nodiscard]] const ParallelSpec& spec() const { return plan_.spec; }
   [[nodiscard]] const StageOperators& operators() const { return ranks_.stage(virtual_stage()); }
@@ -84,8 +88,9 @@ class Planner {
   } names_{};
 
   // where it is
-  int stage_ = 0, chunk_ = 0;
-  std::int64_t micro_batch_ = 0;
+  int stage_ = 0, replica_ = 0, chunk_ = 0;
+  std::int64_t micro_batch_ = 0, last_micro_batch_ = 0;
+  std::uint32_t gradient_sums_ = 0;  // of this program so far
   Phase phase_ = Phase::forward;
   std::int32_t layer_ = -1;
   bool replaying_ = false;   // computing a forward operator again

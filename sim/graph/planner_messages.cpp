@@ -75,15 +75,23 @@ std::int64_t Planner::message_number(bool forward, int sender) const {
   return (2 * sender + (forward ? 0 : 1)) * spec().micro_batches + micro_batch_;
 }
 
-TaskId Planner::message(bool forward, bool receives, std::int64_t number, Bytes bytes, std::uint32_t name,
+/// Of the virtual stage before or after, the replica whose turn this micro-batch is.
+int Planner::program_of_neighbour(bool next) const {
+  const int stage = (stage_ + (next ? 1 : spec().pp - 1)) % spec().pp;
+  return spec().first_program(stage) + static_cast<int>(micro_batch_ % spec().replicas_of(stage));
+}
+
+TaskId Planner::message(bool forward, bool receives, int other, std::int64_t number, Bytes bytes, std::uint32_t name,
                         Tasks after) {
+  const int onwards = forward == receives ? program() - other : other - program();
   Task task = here(StreamKind::communication, name);
   task.layer = -1;
   task.work = Collective{.kind = CollectiveKind::send_recv,
                          .over = forward ? Dimension::next : Dimension::previous,
                          .bytes = bytes,
                          .receives = receives,
-                         .message = static_cast<std::uint32_t>(number)};
+                         .message = static_cast<std::uint32_t>(number),
+                         .away = (onwards + spec().programs()) % spec().programs()};
   task.after = std::move(after);
   return push(std::move(task));
 }
@@ -91,7 +99,7 @@ TaskId Planner::message(bool forward, bool receives, std::int64_t number, Bytes 
 void Planner::receive(bool forward) {
   if (!has_neighbour(!forward)) return;
   const int sender = virtual_stage() + (forward ? -1 : 1);
-  received_ = message(forward, true, message_number(forward, sender), message_bytes(),
+  received_ = message(forward, true, program_of_neighbour(!forward), message_number(forward, sender), message_bytes(),
                       forward ? names_.activations : names_.gradients, {});
   if (spec().tp == 1) return;
   if (spec().sequence_parallel) {
@@ -107,7 +115,7 @@ void Planner::send(bool forward) {
   scattered_ = Bytes(0);
   Tasks after = inputs_;
   if (result_) after.insert(after.begin(), *result_);
-  message(forward, false, message_number(forward, virtual_stage()), message_bytes(),
+  message(forward, false, program_of_neighbour(forward), message_number(forward, virtual_stage()), message_bytes(),
           forward ? names_.activations : names_.gradients, std::move(after));
 }
 

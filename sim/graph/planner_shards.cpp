@@ -53,7 +53,7 @@ void Planner::leave_layer() {
 /// Divided gradients are reduced in every micro-batch, unless a pipeline keeps them whole.
 bool Planner::reduces_now() const {
   const bool divided = spec().sharding == Sharding::zero2 || spec().sharding == Sharding::zero3;
-  return (divided && spec().pp == 1) || micro_batch_ + 1 == spec().micro_batches;
+  return (divided && spec().pp == 1) || micro_batch_ == last_micro_batch_;
 }
 
 void Planner::add_gradient(const RankOperator& local, TaskId completed_by) {
@@ -73,7 +73,9 @@ void Planner::flush(Bucket& bucket) {
   Task task = here(StreamKind::communication, names_.dp);
   task.phase = completed.phase;
   task.layer = completed.layer;
-  task.work = Collective{.kind = kind, .over = bucket.over, .bytes = std::exchange(bucket.filled, Bytes(0))};
+  Collective sum{.kind = kind, .over = bucket.over, .bytes = std::exchange(bucket.filled, Bytes(0))};
+  if (spec().replicas_of(stage_) > 1) sum.message = ++gradient_sums_;
+  task.work = sum;
   task.after = {bucket.completed_by};
   bucket.last = push(std::move(task));
 }
@@ -85,7 +87,8 @@ Planner::Tasks Planner::reductions() const {
   return ends;
 }
 
-/// The first and the last stage both hold the table: each adds the other's gradient to its own.
+/// The first and the last stage both hold the table: each adds the other's gradient to its own. A replica gets it from
+/// one of the other stage's, and gives it to those whose turn it is.
 Planner::Tasks Planner::exchange_tied_gradients() {
   Tasks after = reductions();
   if (graph_.tied == kNoParameter || spec().pp == 1) return after;
@@ -95,9 +98,11 @@ Planner::Tasks Planner::exchange_tied_gradients() {
   const std::int64_t number = 2 * std::int64_t{spec().stages()} * spec().micro_batches;
   Tasks before = after;
   if (last_) before.push_back(*last_);
-  const TaskId sent = message(last, false, number + (last ? 0 : 1), bytes, names_.tied, std::move(before));
-  const TaskId received = message(first, true, number + (last ? 1 : 0), bytes, names_.tied, {});
-  after.insert(after.end(), {sent, received});
+  const int there = first ? spec().pp - 1 : 0, ours = spec().replicas_of(stage_), theirs = spec().replicas_of(there);
+  const int others = spec().first_program(there);
+  for (int other = others + replica_; other < others + theirs; other += ours)
+    after.push_back(message(last, false, other, number + other, bytes, names_.tied, before));
+  after.push_back(message(first, true, others + replica_ % theirs, number + program(), bytes, names_.tied, {}));
   return after;
 }
 

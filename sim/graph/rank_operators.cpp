@@ -1,8 +1,10 @@
 #include "sim/graph/rank_operators.hpp"
 
+#include <algorithm>
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/error.hpp"
 
@@ -21,6 +23,17 @@ void check_experts(const Graph& graph, const ParallelSpec& spec) {
   if (spec.dp % spec.ep != 0) throw RunError(fmt::format("ep {} does not divide dp {}", spec.ep, spec.dp));
 }
 
+void check_stage_replicas(const ParallelSpec& spec) {
+  const std::vector<int>& counts = spec.stage_replicas;
+  if (counts.empty()) return;
+  const auto wrong = [&](int count) { return count < 1 || count > spec.micro_batches; };
+  if (static_cast<int>(counts.size()) != spec.pp || std::ranges::any_of(counts, wrong))
+    throw RunError(fmt::format("stage_replicas [{}] are no {} counts of 1 to {}, the micro-batches",
+                               fmt::join(counts, ", "), spec.pp, spec.micro_batches));
+  if (spec.chunks > 1 || spec.schedule != PipelineSchedule::one_f_one_b || spec.sharding != Sharding::none)
+    throw RunError("stage_replicas: replicas of a stage take turns under plain 1F1B, without chunks and sharding");
+}
+
 void check(const Graph& graph, const ParallelSpec& spec) {
   require_positive("dp", spec.dp);
   require_positive("cp", spec.cp);
@@ -30,6 +43,7 @@ void check(const Graph& graph, const ParallelSpec& spec) {
     throw RunError(fmt::format("chunks {}: pp is 1, and only a pipeline of 2 GPUs or more interleaves", spec.chunks));
   require_positive("micro_batches", spec.micro_batches);
   check_experts(graph, spec);
+  check_stage_replicas(spec);
   if (!(spec.bucket > Bytes(0)))
     throw RunError(fmt::format("the bucket has {} B, expected more than 0", spec.bucket.value()));
   if (!(spec.expert_load >= 1)) throw RunError(fmt::format("expert_load is {}, expected 1 or more", spec.expert_load));
@@ -45,9 +59,11 @@ void check(const Graph& graph, const ParallelSpec& spec) {
 RankOperators::RankOperators(const Graph& graph, const ParallelSpec& spec)
     : graph_(graph), spec_(spec), tensor_(graph, spec) {
   check(graph, spec);
+  const StageMap map = assign_stages(graph, spec.stages(), spec.stage_layers);
   operators_.reserve(graph.operators.size());
-  for (const Operator& op : graph.operators) operators_.push_back(local(op));
-  sort(assign_stages(graph, spec.stages(), spec.stage_layers));
+  for (std::size_t i = 0; i < graph.operators.size(); ++i)
+    operators_.push_back(local(graph.operators[i], spec.replicas_of(map.of_operator[i] % spec.pp)));
+  sort(map);
 }
 
 KernelId RankOperators::kernel_id(const Kernel& kernel) {
@@ -70,7 +86,7 @@ KernelId RankOperators::optimizer_kernel(std::int64_t elements) {
   return kernel_id({Op::optimizer, graph_.dtype, VectorShape{1, (elements + parts - 1) / parts}});
 }
 
-RankOperator RankOperators::local(const Operator& op) {
+RankOperator RankOperators::local(const Operator& op, int stage_replicas) {
   const Kernel kernel = tensor_.local(op);
   RankOperator result{.kernel = op.phase == Phase::optimizer ? optimizer_kernel(std::get<VectorShape>(kernel.shape).h)
                                                              : kernel_id(kernel),
@@ -83,7 +99,7 @@ RankOperator RankOperators::local(const Operator& op) {
   if (spec_.ep > 1) result.routed = op.routed_over_ep * spec_.expert_load;
   if (op.gradient_of == kNoParameter) return result;
   result.expert_gradient = spec_.ep > 1 && graph_.parameters[static_cast<std::size_t>(op.gradient_of)].expert;
-  const int sharers = spec_.dp * spec_.cp / (result.expert_gradient ? spec_.ep : 1);
+  const int sharers = stage_replicas * spec_.dp * spec_.cp / (result.expert_gradient ? spec_.ep : 1);
   if (sharers > 1) result.gradient = bytes_of(op.gradient_of);
   return result;
 }

@@ -48,7 +48,7 @@ class RankOperators {
 
  private:
   KernelId kernel_id(const Kernel& kernel);
-  [[nodiscard]] RankOperator local(const Operator& op);
+  [[nodiscard]] RankOperator local(const Operator& op, int stage_replicas);
   void sort(const StageMap& map);
 
   const Graph& graph_;

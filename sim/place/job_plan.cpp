@@ -144,7 +144,7 @@ std::vector<std::int64_t> micro_batch_sizes(const Job& job) {
 }
 
 JobChoiceResult with_replicas(ParallelSpec spec, const Job& job, int free_gpus, std::int64_t micro_batch) {
-  const std::int64_t all = job.samples() / micro_batch, each = std::int64_t{spec.tp} * spec.pp;
+  const std::int64_t all = job.samples() / micro_batch, each = std::int64_t{spec.tp} * spec.programs();
   std::int64_t dp = std::min<std::int64_t>(free_gpus / each, all);
   while (dp > 1 && all % dp != 0) --dp;
   if (dp < 1)

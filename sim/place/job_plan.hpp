@@ -28,7 +28,8 @@ using PlanSolver = std::function<PlanOutcome(const PipelineProblem&)>;
 JobChoiceResult best_choice(const Job& job, const ClusterSpec& cluster, int devices, const PlanSolver& solve,
                             const PlacementRules& rules = {});
 
-/// As many replicas of tp x pp GPUs as are free and divide the samples of the step into micro-batches.
+/// As many replicas of tp x pp GPUs (or more, where stages have replicas of their own) as are free and divide the
+/// samples of the step into micro-batches.
 JobChoiceResult with_replicas(ParallelSpec spec, const Job& job, int free_gpus, std::int64_t micro_batch);
 
 /// Choose a parallelism, place it as `packed` does.

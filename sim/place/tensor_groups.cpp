@@ -48,8 +48,8 @@ std::variant<GroupSlots, Infeasible> tensor_group_slots(const ParallelSpec& spec
                                                         std::span<const int> free_gpus) {
   if (free_gpus.size() < static_cast<std::size_t>(spec.world_size()))
     return Infeasible{fmt::format("{} ranks (tp {} x dp {}{}), but {} of {} GPUs are free", spec.world_size(), spec.tp,
-                                  spec.dp, spec.pp > 1 ? fmt::format(" x pp {}", spec.pp) : "", free_gpus.size(),
-                                  cluster.gpus())};
+                                  spec.dp, spec.programs() > 1 ? fmt::format(" x pp {}", spec.programs()) : "",
+                                  free_gpus.size(), cluster.gpus())};
   const auto nodes = free_by_node(cluster, free_gpus);
   const auto width = static_cast<std::size_t>(spec.tp);
   const auto per_node = static_cast<std::size_t>(cluster.node.gpus);

@@ -26,11 +26,17 @@ struct Visit {
   std::uint32_t task = kNoTask;
 };
 
-/// Finds the spans of tasks: those of a stage's GPUs run the same lines in the same order.
+int program_of(const Plan& plan, std::uint32_t task) {
+  int program = 0;
+  while (task >= plan.program_end(program)) ++program;
+  return program;
+}
+
+/// Finds the spans of tasks: GPUs of one program run the same lines in the same order.
 class SpanIndex {
  public:
   SpanIndex(const Plan& plan, const Trace& trace) : plan_(plan), trace_(trace), places_(plan.tasks.size()) {
-    std::vector<bool> seen(static_cast<std::size_t>(plan.spec.pp));
+    std::vector<bool> seen(static_cast<std::size_t>(plan.spec.programs()));
     for (std::size_t i = 0; i < trace.spans.size() && trace.tracks[trace.spans[i].track].gpu >= 0;) {
       std::size_t end = i;
       while (end < trace.spans.size() && trace.spans[end].track == trace.spans[i].track) ++end;
@@ -38,15 +44,16 @@ class SpanIndex {
       i = end;
     }
     for (std::size_t g = 0; g < gpus_.size(); ++g) {
-      const auto stage = static_cast<std::size_t>(gpus_[g].stage);
-      if (!seen[stage]) index(gpus_[g]);
-      seen[stage] = true;
+      const auto program = static_cast<std::size_t>(gpus_[g].program);
+      if (!seen[program]) index(gpus_[g]);
+      seen[program] = true;
     }
   }
 
   [[nodiscard]] bool empty() const { return gpus_.empty(); }
   [[nodiscard]] std::size_t gpus() const { return gpus_.size(); }
-  [[nodiscard]] int stage(std::size_t gpu) const { return gpus_[gpu].stage; }
+  [[nodiscard]] int program(std::size_t gpu) const { return gpus_[gpu].program; }
+  [[nodiscard]] int stage(std::size_t gpu) const { return plan_.spec.stage_of(gpus_[gpu].program); }
   [[nodiscard]] Seconds compute_busy(std::size_t gpu) const {
     const auto use = std::ranges::find(trace_.gpus, gpus_[gpu].gpu, &GpuUse::gpu);
     return use == trace_.gpus.end() ? Seconds() : use->compute_busy;
@@ -56,7 +63,7 @@ class SpanIndex {
   [[nodiscard]] const Span& span(const Visit& visit) const {
     const Place& place = places_[visit.task];
     const Span& found = trace_.spans[gpus_[visit.gpu].lines[place.line] + place.position];
-    TESSERA_ASSERT(found.task == visit.task, "GPUs of a stage run one program");
+    TESSERA_ASSERT(found.task == visit.task, "GPUs of one program run its tasks");
     return found;
   }
   /// Of those of a GPU that is simulated, the first to end last.
@@ -86,17 +93,13 @@ class SpanIndex {
   };
   struct Gpu {
     std::int32_t gpu = 0;
-    int stage = 0;
+    int program = 0;
     std::vector<std::size_t> lines{}, ends{};  // in the trace's spans
   };
 
   void add_line(std::size_t begin, std::size_t end) {
     const std::int32_t gpu = trace_.tracks[trace_.spans[begin].track].gpu;
-    if (gpus_.empty() || gpus_.back().gpu != gpu) {
-      int stage = 0;
-      while (trace_.spans[begin].task >= plan_.stage_end(stage)) ++stage;
-      gpus_.push_back({gpu, stage});
-    }
+    if (gpus_.empty() || gpus_.back().gpu != gpu) gpus_.push_back({gpu, program_of(plan_, trace_.spans[begin].task)});
     gpus_.back().lines.push_back(begin);
     gpus_.back().ends.push_back(end);
   }
@@ -118,22 +121,28 @@ class Meetings {
   Meetings(const Plan& plan, const SpanIndex& spans) : plan_(plan), spans_(spans) {
     for (std::uint32_t t = 0; t < plan.tasks.size(); ++t) {
       const auto* collective = std::get_if<Collective>(&plan.tasks[t].work);
-      if (collective == nullptr || !is_message(*collective)) continue;
+      if (collective == nullptr || !meets_by_number(*collective)) continue;
+      if (!is_message(*collective)) {
+        const int program = program_of(plan, t);
+        sums_[{plan.spec.stage_of(program), collective->message}][program] = t;
+        continue;
+      }
       auto& [sender, receiver] = sides_[collective->message];
       (collective->receives ? receiver : sender) = t;
     }
-    first_.assign(static_cast<std::size_t>(plan.spec.pp), 0);
-    for (std::size_t g = spans.gpus(); g-- > 0;) first_[static_cast<std::size_t>(spans.stage(g))] = g;
+    first_.assign(static_cast<std::size_t>(plan.spec.programs()), 0);
+    for (std::size_t g = spans.gpus(); g-- > 0;) first_[static_cast<std::size_t>(spans.program(g))] = g;
   }
 
   [[nodiscard]] std::vector<Visit> of(const Visit& visit) const {
     const auto* collective = std::get_if<Collective>(&plan_.tasks[visit.task].work);
     if (collective == nullptr) return {visit};
     if (is_message(*collective)) return message(visit, *collective);
-    if (!spans_.unfolded()) return together(visit);
+    const std::map<int, std::uint32_t> tasks = tasks_of(visit, *collective);
+    if (!spans_.unfolded()) return together(visit, tasks);
     std::vector<Visit> all;
     for (const Rank rank : plan_.group(static_cast<Rank>(visit.gpu), collective->over))
-      all.push_back({static_cast<std::size_t>(rank), visit.task});
+      all.push_back({static_cast<std::size_t>(rank), tasks.at(plan_.program_of(rank))});
     return all;
   }
 
@@ -142,19 +151,23 @@ class Meetings {
     const auto [sender, receiver] = sides_.at(collective.message);
     const std::uint32_t other = collective.receives ? sender : receiver;
     if (other == kNoTask) return {visit};
-    int stage = 0;
-    while (other >= plan_.stage_end(stage)) ++stage;
-    std::size_t gpu = first_[static_cast<std::size_t>(stage)];
-    if (spans_.unfolded()) gpu += visit.gpu % static_cast<std::size_t>(plan_.spec.ranks_per_stage());
+    std::size_t gpu = first_[static_cast<std::size_t>(program_of(plan_, other))];
+    if (spans_.unfolded()) gpu += visit.gpu % static_cast<std::size_t>(plan_.spec.ranks_per_program());
     return {visit, {gpu, other}};
   }
-  /// Those that stand for members: of this stage, and done at the same time.
-  [[nodiscard]] std::vector<Visit> together(const Visit& visit) const {
+  /// A collective's task in each program that takes part.
+  [[nodiscard]] std::map<int, std::uint32_t> tasks_of(const Visit& visit, const Collective& collective) const {
+    if (!meets_by_number(collective)) return {{spans_.program(visit.gpu), visit.task}};
+    return sums_.at({spans_.stage(visit.gpu), collective.message});
+  }
+  /// Those that stand for members: done at the same time.
+  [[nodiscard]] std::vector<Visit> together(const Visit& visit, const std::map<int, std::uint32_t>& tasks) const {
     std::vector<Visit> all;
     for (std::size_t g = 0; g < spans_.gpus(); ++g) {
-      const Visit other{g, visit.task};
-      if (spans_.stage(g) == spans_.stage(visit.gpu) && same_instant(spans_.span(other).end, spans_.span(visit).end))
-        all.push_back(other);
+      const auto task = tasks.find(spans_.program(g));
+      if (task == tasks.end()) continue;
+      const Visit other{g, task->second};
+      if (same_instant(spans_.span(other).end, spans_.span(visit).end)) all.push_back(other);
     }
     return all;
   }
@@ -162,7 +175,8 @@ class Meetings {
   const Plan& plan_;
   const SpanIndex& spans_;
   std::map<std::uint32_t, std::pair<std::uint32_t, std::uint32_t>> sides_;
-  std::vector<std::size_t> first_;  // simulated GPU of each stage
+  std::map<std::pair<int, std::uint32_t>, std::map<int, std::uint32_t>> sums_;  // by stage and number, of each program
+  std::vector<std::size_t> first_;                                              // simulated GPU of each program
 };
 
 struct PathStep {

@@ -9,12 +9,13 @@ namespace tessera {
 EnergyParts step_energy(const Plan& plan, const CostTable& costs, const ClusterSpec& cluster,
                         const Estimate<Seconds>& step, Seconds compute) {
   const int gpus = plan.spec.world_size();
-  Joules per_pipeline;
+  Joules per_rank_of_each;
   for (const Task& task : plan.tasks)
-    if (const auto* id = std::get_if<KernelId>(&task.work)) per_pipeline += costs[static_cast<std::size_t>(*id)].energy;
+    if (const auto* id = std::get_if<KernelId>(&task.work))
+      per_rank_of_each += costs[static_cast<std::size_t>(*id)].energy;
 
   EnergyParts parts;
-  parts.kernels = per_pipeline * (gpus / plan.spec.pp);
+  parts.kernels = per_rank_of_each * plan.spec.ranks_per_program();
   parts.idle_gpus = derive_device(cluster.gpu).idle * max(Seconds(), step.p50 - compute) * gpus;
   parts.hosts = cluster.node.host_power * step.p50 * (static_cast<double>(gpus) / cluster.node.gpus);
   const Joules p50 = parts.kernels + parts.idle_gpus + parts.hosts;

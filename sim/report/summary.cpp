@@ -40,7 +40,7 @@ std::vector<OperatorShare> operator_shares(const SummaryInput& input) {
   std::vector<OperatorShare> shares;
   for (auto& [name, share] : by_name) {
     share.name = name;
-    share.share_ratio = share.time.p50 / input.trace.makespan / input.plan.spec.pp;
+    share.share_ratio = share.time.p50 / input.trace.makespan / input.plan.spec.programs();
     shares.push_back(std::move(share));
   }
   std::ranges::stable_sort(shares, [](const auto& a, const auto& b) { return a.time.p50 > b.time.p50; });

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "sim/base/text.hpp"
 #include "sim/report/outputs.hpp"
@@ -102,6 +103,11 @@ std::string plan_in_words(const ParallelSpec& p) {
   return fmt::format("{}", fmt::join(words, ", "));
 }
 
+std::string stages_text(const ParallelSpec& p) {
+  if (!p.stage_replicas.empty()) return fmt::format(" x stage_replicas {}", fmt::join(p.stage_replicas, " + "));
+  return p.pp > 1 ? fmt::format(" x pp {}", p.pp) : "";
+}
+
 void add_heading(Lines& out, const Summary& s) {
   out.add("{} / {}", s.scenario, s.run);
   out.add("{}",
@@ -112,12 +118,11 @@ void add_heading(Lines& out, const Summary& s) {
                   2));
   const std::int64_t micro_batches = s.parallel.micro_batches;
   const std::string more = plan_in_words(s.parallel);
-  out.add("{}",
-          wrapped(fmt::format("  {} x {}{}: tp {} x dp {}{}, {} micro-batch{} of {} per replica", s.gpus, s.gpu,
-                              s.platform == s.gpu ? "" : " in " + s.platform, s.parallel.tp, s.parallel.dp,
-                              s.parallel.pp > 1 ? fmt::format(" x pp {}", s.parallel.pp) : "", micro_batches,
-                              micro_batches == 1 ? "" : "es", s.samples_per_step / (micro_batches * s.parallel.dp)),
-                  2));
+  out.add("{}", wrapped(fmt::format("  {} x {}{}: tp {} x dp {}{}, {} micro-batch{} of {} per replica", s.gpus, s.gpu,
+                                    s.platform == s.gpu ? "" : " in " + s.platform, s.parallel.tp, s.parallel.dp,
+                                    stages_text(s.parallel), micro_batches, micro_batches == 1 ? "" : "es",
+                                    s.samples_per_step / (micro_batches * s.parallel.dp)),
+                        2));
   if (!more.empty()) out.add("{}", wrapped("  " + more, 2));
 }
 

@@ -59,6 +59,7 @@ TEST_P(Golden, SummaryIsAsBefore) {
 INSTANTIATE_TEST_SUITE_P(Scenarios, Golden,
                          ::testing::Values("scenarios/quickstart.yaml", "tests/golden/scenarios/spread.yaml",
                                            "tests/golden/scenarios/own_collective.yaml",
+                                           "tests/golden/scenarios/stage_replicas.yaml",
                                            "tests/golden/scenarios/eager.yaml",
                                            "tests/golden/scenarios/policies.yaml"));
 

@@ -108,9 +108,23 @@ ParallelSpec random_parallelism(Rng& rng, int gpus) {
   return spec;
 }
 
-Training random_training(Rng& rng) {
-  Training training{.cluster = random_cluster(rng), .plan = {}, .costs = {}};
-  const ParallelSpec spec = random_parallelism(rng, training.cluster.gpus());
+/// Stages with replicas of their own, on all GPUs.
+ParallelSpec random_stage_replicas(Rng& rng, int gpus) {
+  constexpr std::array kFour{std::array{1, 3, 0}, std::array{3, 1, 0}, std::array{2, 2, 0}, std::array{1, 2, 1},
+                             std::array{2, 1, 1}};
+  ParallelSpec spec;
+  spec.tp = random_width(rng, std::min(gpus / 4, 8));
+  spec.dp = gpus / (4 * spec.tp);
+  for (const int replicas : one_of(rng, kFour))
+    if (replicas > 0) spec.stage_replicas.push_back(replicas);
+  spec.pp = static_cast<int>(spec.stage_replicas.size());
+  spec.micro_batches = 3 + rng.below(6);
+  return spec;
+}
+
+/// Of a small model, with kernels of random lengths.
+Training training_of(Rng& rng, const ClusterSpec& cluster, const ParallelSpec& spec) {
+  Training training{.cluster = cluster, .plan = {}, .costs = {}};
   ModelConfig model = find_model("gpt2-large");
   model.layers = 4;
   model.hidden = 1024;
@@ -127,6 +141,11 @@ Training random_training(Rng& rng) {
   for (std::size_t k = 0; k < training.plan.kernels.size(); ++k)
     training.costs.push_back(grid(training.cluster.gpu, 200, 1024, Seconds(1e-6 * (1 + rng.below(30)))));
   return training;
+}
+
+Training random_training(Rng& rng) {
+  const ClusterSpec cluster = random_cluster(rng);
+  return training_of(rng, cluster, random_parallelism(rng, cluster.gpus()));
 }
 
 std::string about(const ClusterSpec& cluster) {
@@ -165,6 +184,34 @@ TEST_P(Folding, AgreesWithTheWholeOnTrainingSteps) {
         << " on " << about(training.cluster);
   }
   EXPECT_GT(smaller, kPlansOfAPart / 2);
+}
+
+// Without hashed ways, whose folding is less exact (sim/des/README.md).
+TEST_P(Folding, AgreesWithTheWholeOnReplicasOfStages) {
+  for (int i = 0; i < kPlansOfAPart / 3; ++i) {
+    ClusterSpec cluster = random_cluster(rng_);
+    while (cluster.gpus() < 4 || cluster.fabric.up_path == UpPath::hashed) cluster = random_cluster(rng_);
+    const Training training = training_of(rng_, cluster, random_stage_replicas(rng_, cluster.gpus()));
+    EXPECT_NEAR(training.run(folded_).makespan / training.run(whole_).makespan, 1, 0.01)
+        << "plan " << i << ": tp " << training.plan.spec.tp << ", stage_replicas "
+        << testing::PrintToString(training.plan.spec.stage_replicas) << " on " << about(cluster);
+  }
+}
+
+// r replicas of every stage are r replicas of the pipeline: the same ranks do the same.
+TEST_P(Folding, EquallyManyReplicasOfEveryStageAreReplicasOfThePipeline) {
+  for (const int replicas : {2, 4}) {
+    ClusterSpec cluster = random_cluster(rng_);
+    while (cluster.gpus() != 16) cluster = random_cluster(rng_);
+    Rng again = rng_;
+    ParallelSpec spec{.tp = 2, .dp = replicas, .pp = 8 / replicas, .micro_batches = 6};
+    const Training plain = training_of(rng_, cluster, spec);
+    spec.dp = 1;
+    spec.micro_batches *= replicas;
+    spec.stage_replicas.assign(static_cast<std::size_t>(spec.pp), replicas);
+    const Training in_turn = training_of(again, cluster, spec);
+    EXPECT_NEAR(in_turn.run(whole_).makespan / plain.run(whole_).makespan, 1, 1e-9) << about(cluster);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Parts, Folding, testing::Range(0, kParts));

@@ -23,7 +23,7 @@ constexpr int kTrials = 20;
 
 int world_of(const JobSection& job) {
   const ParallelSection& p = job.parallel;
-  const std::int64_t replica = std::int64_t{p.tp} * p.pp * p.cp;
+  const std::int64_t replica = p.gpus();
   return static_cast<int>(p.dp ? replica * *p.dp : std::int64_t{job.gpus.value_or(static_cast<int>(replica))});
 }
 

@@ -54,7 +54,7 @@ std::string phaze_replay_section(const std::vector<PhazeReplayRow>& rows) {
       "its stop rule, and what the corrected search decides, all priced by the corrected operator schedules and "
       "simulated: passes, messages and gradient sums on the links of 1,024 chips with four HBM stacks (fewer where the "
       "die's edges hold no more), each run in its own process. Plans are held to what the event loop runs: one tensor "
-      "width, whole replicas, plain or interleaved. Ours is the fastest in simulation of our six best by the "
+      "width; plain, interleaved, or with replicas of stages. Ours is the fastest in simulation of our six best by the "
       "analytical "
       "cost; \"#\" is its place among them. Expected is the analytical cost; the last column says where the simulation "
       "differs, in "

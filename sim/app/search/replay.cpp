@@ -20,7 +20,6 @@ std::string obstacle(const PipelinePlan& plan) {
   const PipelineStage& first = plan.stages.front();
   for (const PipelineStage& stage : plan.stages) {
     if (stage.width != first.width) return "stages of different tensor widths do not run in the event loop";
-    if (stage.replicas != 1) return "stages with replicas of their own do not run in the event loop";
   }
   return "";
 }
@@ -43,6 +42,8 @@ ParallelSpec parallel_of(const PlannedChip& p, std::int64_t blocks) {
                     .micro_batches = micro_batches_of(p)};
   spec.chunks = plan.chunks;
   if (spec.pp == 1) return spec;
+  if (std::ranges::any_of(plan.stages, [](const PipelineStage& stage) { return stage.replicas > 1; }))
+    for (const PipelineStage& stage : plan.stages) spec.stage_replicas.push_back(stage.replicas);
   for (const PipelineStage& stage : plan.stages)  // layer 0 is the embedding, the one after the blocks the head
     spec.stage_layers.push_back(static_cast<int>(
         std::ranges::count_if(stage.layers, [&](int layer) { return layer >= 1 && layer <= blocks; })));
@@ -92,7 +93,8 @@ StepParts expected_parts(const PlannedChip& p) {
       load += figures.stages[s].load;
       sync += figures.stages[s].sync;
     }
-    const double rounds = static_cast<double>(micro_batches_of(p));
+    const std::int64_t replicas = plan.stages[device].replicas;
+    const double rounds = static_cast<double>((micro_batches_of(p) + replicas - 1) / replicas);
     if (one * rounds <= parts.compute) continue;
     parts.compute = one * rounds;
     parts.transfers = max(Seconds(), load - one) * rounds + sync;
@@ -104,9 +106,9 @@ StepParts expected_parts(const PlannedChip& p) {
 /// On the device that computes the most.
 Seconds optimizer_time(const RunResult& run) {
   Seconds busiest, result;
-  for (int stage = 0; stage < run.plan.spec.pp; ++stage) {
+  for (int program = 0; program < run.plan.spec.programs(); ++program) {
     Seconds all, optimizer;
-    for (std::size_t t = run.plan.stage_begin(stage); t < run.plan.stage_end(stage); ++t) {
+    for (std::size_t t = run.plan.program_begin(program); t < run.plan.program_end(program); ++t) {
       const auto* kernel = std::get_if<KernelId>(&run.plan.tasks[t].work);
       if (kernel == nullptr) continue;
       const Seconds time = run.costs[static_cast<std::size_t>(*kernel)].time.p50;

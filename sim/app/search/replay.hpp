@@ -54,8 +54,8 @@ struct PlanReplay {
 std::vector<PlanReplay> replay_plans(const SearchScenario& scenario, const ChipStudy& study, const SystolicChip& chip,
                                      std::size_t workload, std::size_t count);
 
-/// The plan as a run, or why the event loop cannot run it: stages of different widths or with replicas of their own, a
-/// network of three levels. Replicas that do not divide the batch all take as many micro-batches as the busiest.
+/// The plan as a run, or why the event loop cannot run it: stages of different widths, a network of
+/// three levels. Replicas that do not divide the batch all take as many micro-batches as the busiest.
 std::variant<RunSpec, std::string> replay_spec(const PlannedChip& planned);
 
 /// Simulates it in a process of its own.

@@ -49,6 +49,10 @@ Json run_json(const RunSpec& spec, const SearchWorkload& workload, const std::st
     parallel["stage_layers"] = Json::array();
     for (const int layers : p.stage_layers) parallel["stage_layers"].push(layers);
   }
+  if (!p.stage_replicas.empty()) {
+    parallel["stage_replicas"] = Json::array();
+    for (const int replicas : p.stage_replicas) parallel["stage_replicas"].push(replicas);
+  }
   run["parallel"] = std::move(parallel);
   return run;
 }

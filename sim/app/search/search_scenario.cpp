@@ -11,7 +11,7 @@ Judgement judgement_of(const SearchScenario& s, PlanKinds kinds) {
   Judgement judgement;
   if (s.mode == SearchMode::phaze) judgement = Judgement::phaze();
   if (s.mode == SearchMode::phaze_fork) judgement = Judgement::phaze_fork();
-  judgement.planner.stage_replicas = judgement.planner.interleaving = kinds == PlanKinds::full;
+  judgement.planner.stage_replicas = judgement.planner.interleaving = kinds != PlanKinds::exact;
   judgement.planner.stage_widths = kinds == PlanKinds::full;
   judgement.schedule_nodes = kinds == PlanKinds::exact ? 0 : kThoroughNodes;  // list schedules for thousands of chips
   if (kinds == PlanKinds::replayable) judgement.planner.device_orders = false;

@@ -221,6 +221,9 @@ std::vector<ChipResult> ChipWorkload::best_plans(const SystolicChip& chip, std::
   plans.offer(place(asked));
   if (!judgement_.expert && !judgement_.original_placement) {
     PlannerOptions options = judgement_.planner;
+    options.interleaving = false;
+    plans.offer(plan_pipeline(asked, options));
+    options.stage_replicas = false;
     for (const int limit : kStageLimits) {
       options.most_stages = limit;
       plans.offer(plan_pipeline(asked, options));

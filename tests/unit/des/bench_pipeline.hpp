@@ -36,7 +36,7 @@ class BenchPipeline {
     for (int stage = 0; stage < spec.pp; ++stage) {
       for (const Pass& pass : pass_order(spec, stage)) add(stage, pass);
       if (spec.dp > 1) push(Collective{CollectiveKind::all_reduce, Dimension::dp, Bytes(45e6)}, {last_});
-      plan_.stage_ends.push_back(plan_.tasks.size());
+      plan_.program_ends.push_back(plan_.tasks.size());
     }
   }
 

@@ -52,7 +52,7 @@ TEST(Allocations, EveryStageHasAnAllocatorOfItsOwn) {
   Plan plan = chain(4, 4, false);
   EXPECT_EQ(segments(plan), 1);
   plan.spec.pp = 2;
-  plan.stage_ends = {2, 4};
+  plan.program_ends = {2, 4};
   EXPECT_EQ(segments(plan), 2);
 }
 

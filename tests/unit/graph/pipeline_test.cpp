@@ -103,17 +103,17 @@ TEST(PipelinePlan, StagesTogetherDoWhatOneDoes) {
     spec.pp = pp;
     const Plan plan = make_plan(graph, spec);
     EXPECT_EQ(kernels_of(plan), whole) << pp;
-    EXPECT_EQ(plan.stage_ends.size(), static_cast<std::size_t>(pp));
-    EXPECT_EQ(plan.stage_end(pp - 1), plan.tasks.size());
+    EXPECT_EQ(plan.program_ends.size(), static_cast<std::size_t>(pp));
+    EXPECT_EQ(plan.program_end(pp - 1), plan.tasks.size());
   }
 }
 
 TEST(PipelinePlan, DependenciesStayInTheStage) {
   const Plan plan = make_plan(training_graph("gpt2"), {.tp = 2, .dp = 2, .pp = 4, .micro_batches = 5});
   for (int stage = 0; stage < 4; ++stage)
-    for (std::size_t t = plan.stage_begin(stage); t < plan.stage_end(stage); ++t)
+    for (std::size_t t = plan.program_begin(stage); t < plan.program_end(stage); ++t)
       for (const TaskId before : plan.tasks[t].after) {
-        EXPECT_GE(static_cast<std::size_t>(before), plan.stage_begin(stage));
+        EXPECT_GE(static_cast<std::size_t>(before), plan.program_begin(stage));
         EXPECT_LT(static_cast<std::size_t>(before), t);
       }
 }
@@ -123,7 +123,7 @@ TEST(PipelinePlan, EveryMessageIsSentToANeighbourAndReceivedThere) {
   const Plan plan = make_plan(training_graph("llama-2-7b"), {.pp = pp, .micro_batches = micro_batches});
   std::map<std::uint32_t, std::vector<int>> senders, receivers;
   for (int stage = 0; stage < pp; ++stage)
-    for (std::size_t t = plan.stage_begin(stage); t < plan.stage_end(stage); ++t) {
+    for (std::size_t t = plan.program_begin(stage); t < plan.program_end(stage); ++t) {
       const auto* message = std::get_if<Collective>(&plan.tasks[t].work);
       if (message == nullptr || message->kind != CollectiveKind::send_recv) continue;
       EXPECT_EQ(message->bytes, Bytes(2.0 * 64 * 4096 * 2));  // batch x sequence x hidden x 2 B
@@ -150,8 +150,8 @@ TEST(PipelinePlan, GroupsStayInTheStageAndMessagesCrossIt) {
   EXPECT_THAT(group(9, Dimension::previous), ElementsAre(9, 3));
   EXPECT_THAT(group(9, Dimension::next), ElementsAre());
   EXPECT_THAT(group(3, Dimension::previous), ElementsAre());
-  EXPECT_EQ(plan.stage_of(static_cast<Rank>(5)), 0);
-  EXPECT_EQ(plan.stage_of(static_cast<Rank>(6)), 1);
+  EXPECT_EQ(plan.program_of(static_cast<Rank>(5)), 0);
+  EXPECT_EQ(plan.program_of(static_cast<Rank>(6)), 1);
 }
 
 }  // namespace

@@ -46,7 +46,7 @@ class Stretched : public testing::Test {
   /// Both passes of a stage.
   Seconds stage_sum(int stage) const {
     Seconds total;
-    for (std::size_t t = plan_.stage_begin(stage); t < plan_.stage_end(stage); ++t)
+    for (std::size_t t = plan_.program_begin(stage); t < plan_.program_end(stage); ++t)
       if (const auto* kernel = std::get_if<KernelId>(&plan_.tasks[t].work);
           kernel != nullptr && plan_.tasks[t].phase != Phase::optimizer)
         total += costs_[static_cast<std::size_t>(*kernel)].time.p50;
