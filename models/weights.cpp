@@ -126,9 +126,9 @@ Bar bar_of(const Json& json) {
   for (std::size_t i = 0; i < scale.size(); ++i) bar.log_scale[i] = scale[i].number();
   const bool bounded = std::ranges::all_of(bar.log_scale, [](double v) { return std::abs(v) <= kLargestBar; });
   const auto within = [](double low, double value, double high) { return low <= value && value <= high; };
-  if (!bounded || !within(-kLargestBar, bar.p10, 0) || !within(0, bar.p90, kLargestBar) ||
+  if (!bounded || !within(-kLargestBar, bar.p10, bar.p90) || !within(bar.p10, bar.p90, kLargestBar) ||
       !within(0, bar.shared, kLargestBar) || !within(0, bar.own, kLargestBar))
-    throw RunError("weights: an error bar that is none: expected p10 <= 0 <= p90, shared and own of at least 0");
+    throw RunError("weights: an error bar that is none: expected p10 <= p90, shared and own of at least 0");
   return bar;
 }
 

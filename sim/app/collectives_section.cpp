@@ -27,7 +27,7 @@ Dimension dimension_named(std::string_view name) {
 
 void describe(Reader& r, OwnCollectiveSection& s) {
   r.required("over", s.over, "groups that do it so: tp, dp, cp, ep, edp");
-  r.required("schedule", s.schedule, "a file of transfers (README.md, \"Collectives of your own\"): a path");
+  r.required("schedule", s.schedule, "a file of transfers (scenarios/collectives/README.md): a path");
   if (r.has("over") && dimension_named(s.over) == Dimension::next) {
     std::vector<std::string> names;
     for (const Dimension dimension : kGroups) names.emplace_back(to_string(dimension));

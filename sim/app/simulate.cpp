@@ -39,8 +39,11 @@ class Simulate final : public Command {
       throw InputError(Diagnostic{"--out", 0, 0, "one folder for several scenarios; give one scenario"});
     check_run_names(files);
     Json summaries = Json::array();
-    for (const ScenarioFile& file : files) run_scenario(file, summaries);
-    if (json_) fmt::print("{}\n", Json(Json::Object{{"runs", std::move(summaries)}}).dump());
+    std::vector<std::string> failures;
+    for (const ScenarioFile& file : files) run_scenario(file, summaries, failures);
+    if (json_ && !summaries.items().empty())
+      fmt::print("{}\n", Json(Json::Object{{"runs", std::move(summaries)}}).dump());
+    if (!failures.empty()) throw RunError(fmt::format("{}", fmt::join(failures, "\n")));
     return 0;
   }
 
@@ -56,29 +59,33 @@ class Simulate final : public Command {
             fmt::format("unknown run '{}'{}; there are {}", name, did_you_mean(name, names), fmt::join(names, ", "))});
   }
 
-  void run_scenario(const ScenarioFile& file, Json& summaries) const {
+  /// One run that fails leaves the others: a sweep goes on, and says at its end what failed.
+  void run_scenario(const ScenarioFile& file, Json& summaries, std::vector<std::string>& failures) const {
     const auto latency = make_latency_model(file.scenario.latency_model);
     for (const RunSection& section : file.scenario.runs) {
       if (!only_.empty() && std::ranges::find(only_, section.name) == only_.end()) continue;
-      if (!section.tenants.empty()) {
-        run_tenants(file, section, *latency, summaries);
-        continue;
+      try {
+        run_section(file, section, *latency, summaries);
+      } catch (const RunError& failure) {
+        failures.push_back(fmt::format("{} / {}: {}", file.scenario.name, section.name, failure.what()));
       }
-      if (section.jobs) {
-        run_jobs_of(file, section, *latency, summaries);
-        continue;
-      }
-      const RunSpec spec = resolve(file.scenario, section);
-      const RunResult result = [&] {
-        const Progress progress(fmt::format("simulating {} / {}", spec.scenario, spec.name));
-        return tessera::run(spec, *latency);
-      }();
-      std::optional<ReliabilitySummary> reliability;
-      if (section.reliability)
-        reliability = study_reliability(spec, *section.reliability, result.trace.makespan,
-                                        static_cast<std::uint64_t>(file.scenario.seed));
-      report(file, spec, result, reliability, summaries);
     }
+  }
+
+  void run_section(const ScenarioFile& file, const RunSection& section, const LatencyModel& latency,
+                   Json& summaries) const {
+    if (!section.tenants.empty()) return run_tenants(file, section, latency, summaries);
+    if (section.jobs) return run_jobs_of(file, section, latency, summaries);
+    const RunSpec spec = resolve(file.scenario, section);
+    const RunResult result = [&] {
+      const Progress progress(fmt::format("simulating {} / {}", spec.scenario, spec.name));
+      return tessera::run(spec, latency);
+    }();
+    std::optional<ReliabilitySummary> reliability;
+    if (section.reliability)
+      reliability = study_reliability(spec, *section.reliability, result.trace.makespan,
+                                      static_cast<std::uint64_t>(file.scenario.seed));
+    report(file, spec, result, reliability, summaries);
   }
 
   void run_jobs_of(const ScenarioFile& file, const RunSection& section, const LatencyModel& latency,

@@ -9,6 +9,7 @@
 
 #include "sim/base/error.hpp"
 #include "sim/report/summary.hpp"
+#include "sim/trace/intervals.hpp"
 
 namespace tessera {
 namespace {
@@ -18,6 +19,15 @@ constexpr std::uint32_t kNoTask = std::numeric_limits<std::uint32_t>::max();
 
 bool same_instant(Seconds a, Seconds b) {
   return max(a - b, b - a) <= kSameInstant;
+}
+
+/// What every stage does once, after its passes: no pipeline would be faster there.
+bool ends_the_step(const Plan& plan, std::uint32_t task) {
+  if (task == kNoTask) return false;
+  const Task& work = plan.tasks[task];
+  const auto* collective = std::get_if<Collective>(&work.work);
+  if (collective == nullptr) return work.phase == Phase::optimizer;
+  return collective->over == Dimension::dp || collective->over == Dimension::edp;
 }
 
 /// A task on a simulated GPU.
@@ -54,6 +64,19 @@ class SpanIndex {
   [[nodiscard]] std::size_t gpus() const { return gpus_.size(); }
   [[nodiscard]] int program(std::size_t gpu) const { return gpus_[gpu].program; }
   [[nodiscard]] int stage(std::size_t gpu) const { return plan_.spec.stage_of(gpus_[gpu].program); }
+  /// When a stage's first GPU is at its passes: all but messages and what ends the step.
+  [[nodiscard]] std::vector<Interval> busy(int stage) const {
+    std::size_t home = 0;
+    while (this->stage(home) != stage) ++home;
+    Intervals intervals;
+    for (const Span& span : trace_.spans) {
+      if (trace_.tracks[span.track].gpu != gpus_[home].gpu) continue;
+      const auto* collective = std::get_if<Collective>(&plan_.tasks[span.task].work);
+      if (ends_the_step(plan_, span.task) || (collective != nullptr && is_message(*collective))) continue;
+      intervals.add(span.start, span.end);
+    }
+    return intervals.merged();
+  }
   [[nodiscard]] Seconds compute_busy(std::size_t gpu) const {
     const auto use = std::ranges::find(trace_.gpus, gpus_[gpu].gpu, &GpuUse::gpu);
     return use == trace_.gpus.end() ? Seconds() : use->compute_busy;
@@ -181,7 +204,7 @@ class Meetings {
 
 struct PathStep {
   Visit visit;  // task kNoTask: the host
-  Seconds time;
+  Seconds start, time;
 };
 
 /// The stage that computes longest; of equals, the last.
@@ -203,13 +226,14 @@ class PathFinder {
     Seconds until = trace_.makespan;
     while (at) {
       const auto [start, before] = begin(*at);
-      steps.push_back({*at, until - start});
+      steps.push_back({*at, start, until - start});
       until = start;
       if (before && start - spans_.span(*before).end > kSameInstant) {
-        steps.push_back({{before->gpu, kNoTask}, start - spans_.span(*before).end});
-        until = spans_.span(*before).end;
+        const Seconds end = spans_.span(*before).end;
+        steps.push_back({{before->gpu, kNoTask}, end, start - end});
+        until = end;
       }
-      if (!before) steps.push_back({{at->gpu, kNoTask}, start});
+      if (!before) steps.push_back({{at->gpu, kNoTask}, Seconds(), start});
       at = before;
     }
     return steps;
@@ -271,15 +295,6 @@ std::string part_of(const Plan& plan, std::uint32_t task) {
   return std::holds_alternative<AttentionShape>(shape) ? "attention" : "matrix products";
 }
 
-/// What every stage does once, after its passes: no pipeline would be faster there.
-bool ends_the_step(const Plan& plan, std::uint32_t task) {
-  if (task == kNoTask) return false;
-  const Task& work = plan.tasks[task];
-  const auto* collective = std::get_if<Collective>(&work.work);
-  if (collective == nullptr) return work.phase == Phase::optimizer;
-  return collective->over == Dimension::dp || collective->over == Dimension::edp;
-}
-
 std::vector<PathPart> by_falling_time(const std::map<std::string, Seconds>& sums) {
   std::vector<PathPart> parts;
   for (const auto& [name, time] : sums)
@@ -300,15 +315,17 @@ CriticalPath critical_path(const Plan& plan, const Trace& trace) {
       on_stage[static_cast<std::size_t>(spans.stage(step.visit.gpu))] += step.time;
   CriticalPath path;
   path.stage = static_cast<int>(std::ranges::max_element(on_stage) - on_stage.begin());
+  const std::vector<Interval> home = spans.busy(path.stage);
   std::map<std::string, Seconds> parts, operators;
   for (const PathStep& step : steps) {
+    Seconds time = step.time;
     if (spans.stage(step.visit.gpu) != path.stage && !ends_the_step(plan, step.visit.task)) {
-      parts["pipeline bubble"] += step.time;
-      continue;
+      time = overlap({{step.start, step.start + step.time}}, home);
+      parts["pipeline bubble"] += step.time - time;
     }
-    parts[part_of(plan, step.visit.task)] += step.time;
+    parts[part_of(plan, step.visit.task)] += time;
     if (step.visit.task == kNoTask || !std::holds_alternative<KernelId>(plan.tasks[step.visit.task].work)) continue;
-    operators[task_name(plan, plan.tasks[step.visit.task])] += step.time;
+    operators[task_name(plan, plan.tasks[step.visit.task])] += time;
   }
   path.parts = by_falling_time(parts);
   path.operators = by_falling_time(operators);

@@ -17,8 +17,9 @@ struct PathPart {
 /// Found backwards from the end: whoever of those that a task waits for ended last (of two, on the stage that is
 /// closer to the busiest) decides when it starts. A collective starts with the last of its members, a message when both
 /// sides are there; what lies between the last one's end and the start is the host's. On a pipeline the path is at home
-/// on the stage where it spends the most; its passes on other stages (fill, drain, waiting for each other) are the
-/// bubble. Equal stages under GPipe or 1F1B: (stages - 1) (forward + backward) and the messages.
+/// on the stage where it spends the most; while it is on another stage and home is idle (fill, drain, waiting for each
+/// other) it is the bubble, which is so never more than home's idle time. Equal stages under GPipe or 1F1B:
+/// (stages - 1) (forward + backward) and the messages. Where home is busy beside it, it counts as what it is.
 struct CriticalPath {
   std::vector<PathPart> parts;      // by falling time; they add up to the step
   std::vector<PathPart> operators;  // kernels outside the bubble by name, by falling time

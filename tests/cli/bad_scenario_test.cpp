@@ -320,8 +320,21 @@ TEST(Memory, WhatDoesNotFitIsExitOneWithTheTable) {
     EXPECT_THAT(outcome.err, HasSubstr(expected));
   const Outcome check = run_program("check " + path);  // says it without running
   EXPECT_EQ(check.code, 1);
-  EXPECT_THAT(check.out, HasSubstr(outcome.err.substr(std::string_view("error: ").size())));
+  EXPECT_THAT(check.out, HasSubstr(outcome.err.substr(std::string_view("error: s / r: ").size())));
   EXPECT_EQ(run_program("check --json " + path).code, 1);
+}
+
+TEST(Memory, ARunThatDoesNotFitLeavesTheOthers) {
+  const Scratch scratch;
+  const std::string large = with(good(), "model: gpt2", "model: llama-2-13b");
+  const std::string small = with(good().substr(good().find("  - name")), "name: r", "name: small");
+  const std::string path = scratch.file("s.yaml", large + small);
+  const std::string out = " --out " + (scratch.path() / "out").string();
+  const Outcome outcome = run_program("simulate " + path + out);
+  EXPECT_EQ(outcome.code, 1);
+  EXPECT_THAT(outcome.out, HasSubstr("s / small"));
+  EXPECT_THAT(outcome.err, HasSubstr("s / r: llama-2-13b does not fit"));
+  EXPECT_THAT(run_program("simulate --json " + path + out).out, HasSubstr("\"run\": \"small\""));
 }
 
 TEST(Memory, NamesTheCombinationWhereNothingAloneHelps) {

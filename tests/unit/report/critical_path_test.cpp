@@ -58,6 +58,19 @@ TEST(CriticalPath, MessagesBetweenStagesAreBubble) {
               60e-6 + 40e-6, 1e-10);
 }
 
+// Slow messages let the path change sides while both stages compute: of that, nothing is the pipeline's.
+TEST(CriticalPath, BubbleIsNoMoreThanHomeIsIdle) {
+  for (const int p : {2, 3, 4})
+    for (const double bytes : {0.5e6, 2e6, 9e6}) {
+      const BenchPipeline pipeline(p, 1, 4 * p, Bytes(bytes), instant_cluster(p));
+      const Trace trace = pipeline.run(kGraphUnfolded);
+      const CriticalPath path = critical_path(pipeline.plan(), trace);
+      const double busy = trace.gpus[static_cast<std::size_t>(path.stage)].compute_busy.value();
+      EXPECT_LE(seconds(path.parts)["pipeline bubble"], trace.makespan.value() - busy + 1e-12) << p << ' ' << bytes;
+      EXPECT_NEAR(sum(path), trace.makespan.value(), 1e-12) << p << ' ' << bytes;
+    }
+}
+
 // Gradients are reduced after the last pass, 2 x 45 MB / 2 at 450 GB/s, on whichever stage: no pipeline hides it.
 TEST(CriticalPath, FoldedAndUnfoldedAreOnePath) {
   const BenchPipeline pipeline(2, 2, 4, Bytes(0), instant_cluster(4));
