@@ -42,12 +42,7 @@ class BadJobs : public ::testing::TestWithParam<Case> {};
 TEST_P(BadJobs, IsExitTwoWithPositionAndHint) {
   const Scratch scratch;
   const Case& c = GetParam();
-  const std::string path = scratch.file("s.yaml", with(good(), c.from, c.to));
-  const Outcome outcome = run_program("simulate " + path);
-  EXPECT_EQ(outcome.code, 2) << outcome.err;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_THAT(outcome.err, HasSubstr(path + ":" + std::to_string(c.line) + ":"));
-  EXPECT_THAT(outcome.err, HasSubstr(c.message));
+  expect_refused(scratch, with(good(), c.from, c.to), ":" + std::to_string(c.line) + ":", c.message);
 }
 
 INSTANTIATE_TEST_SUITE_P(

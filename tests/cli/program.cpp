@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include <fmt/format.h>
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "sim/base/file.hpp"
@@ -40,6 +41,16 @@ Scratch::~Scratch() {
 std::string Scratch::file(std::string_view name, std::string_view content) const {
   write_file(path_ / name, content);
   return (path_ / name).string();
+}
+
+void expect_refused(const Scratch& scratch, const std::string& scenario, const std::string& position,
+                    const std::string& message) {
+  const std::string path = scratch.file("s.yaml", scenario);
+  const Outcome outcome = run_program("simulate " + path);
+  EXPECT_EQ(outcome.code, 2) << outcome.err;
+  EXPECT_EQ(outcome.out, "");
+  EXPECT_THAT(outcome.err, ::testing::HasSubstr(path + position));
+  EXPECT_THAT(outcome.err, ::testing::HasSubstr(message));
 }
 
 }  // namespace tessera::testing

@@ -34,4 +34,8 @@ class Scratch {
   std::filesystem::path path_;
 };
 
+/// A wrong scenario: `simulate` prints nothing, names the file with `position` (":3:5: error: ") and `message`, exit 2.
+void expect_refused(const Scratch& scratch, const std::string& scenario, const std::string& position,
+                    const std::string& message);
+
 }  // namespace tessera::testing

@@ -36,13 +36,8 @@ class BadTenants : public ::testing::TestWithParam<Case> {};
 TEST_P(BadTenants, IsExitTwoWithPositionAndHint) {
   const Scratch scratch;
   const Case& c = GetParam();
-  const std::string profile = scratch.file("zero.csv", "Name,Profile,Memory_footprint,SM_usage,Duration\nk,1,0,80,0\n");
-  const std::string path = scratch.file("s.yaml", with(good(), c.from, c.to));
-  const Outcome outcome = run_program("simulate " + path);
-  EXPECT_EQ(outcome.code, 2) << outcome.err << profile;
-  EXPECT_EQ(outcome.out, "");
-  EXPECT_THAT(outcome.err, HasSubstr(path + ":" + std::to_string(c.line) + ":"));
-  EXPECT_THAT(outcome.err, HasSubstr(c.message));
+  (void)scratch.file("zero.csv", "Name,Profile,Memory_footprint,SM_usage,Duration\nk,1,0,80,0\n");
+  expect_refused(scratch, with(good(), c.from, c.to), ":" + std::to_string(c.line) + ":", c.message);
 }
 
 INSTANTIATE_TEST_SUITE_P(
